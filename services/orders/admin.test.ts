@@ -52,7 +52,7 @@ t.test('migrate brings an empty database up to date once', async t => {
   const { url, ownerUrl } = await createEmptyDatabase(t, 'orders')
   const environment = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }
   const early = fail(t, run(environment, 'apply', save(tenantFile())))
-  t.match(early, /orders migrate/, 'an earlier command says what to do')
+  t.match(early, /orders migrate/, 'a command before the migration says what to do')
   const applied = succeed(t, run(environment, 'migrate')).trim().split('\n')
   t.match(applied, ['0034-release-0.2.0', '0035-log'])
   t.equal(succeed(t, run(environment, 'migrate')), 'The database is up to date.\n')
@@ -327,10 +327,10 @@ t.test('revoke ends a token by its id', async t => {
 t.test('an unusable database is reported without its password', async t => {
   const { save, url } = await start(t)
   const file = save(tenantFile())
-  const away = { ORDERS_DATABASE_URL: 'postgres://orders:s3cret@127.0.0.1:1/orders' }
+  const unreachable = { ORDERS_DATABASE_URL: 'postgres://orders:s3cret@127.0.0.1:1/orders' }
   const hint = 'Postgres cannot be reached. Start it (npm start, docker compose up) or set ORDERS_DATABASE_URL'
   for (const words of [['migrate'], ['apply', file], ['token', 'list']]) {
-    const printed = fail(t, run(away, ...words))
+    const printed = fail(t, run(unreachable, ...words))
     t.equal(printed, `orders: ${hint}: connect ECONNREFUSED 127.0.0.1:1\n`, words.join(' '))
   }
   const wrongPassword = fail(t, run({ ORDERS_DATABASE_URL: url.replace(':courier@', ':s3cret@') }, 'token', 'list'))

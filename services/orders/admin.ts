@@ -79,7 +79,7 @@ program
 
 const merchant = program.command('merchant').description('the merchants of a tenant, one by one')
 
-const merchantCommand = (
+const addMerchantCommand = (
   name: string,
   description: string,
   what: string,
@@ -97,7 +97,7 @@ const readPassword = () => readSecret('MERCHANT_PASSWORD', 'password of the merc
 const append = (text: string, texts: string[] = []): string[] => [...texts, text]
 
 const addDescription = 'create a merchant; its password comes from MERCHANT_PASSWORD or the terminal'
-merchantCommand('add', addDescription, 'The merchant', async request => {
+addMerchantCommand('add', addDescription, 'The merchant', async request => {
   const password = await readPassword()
   return withPool(pool => addMerchant(pool, request, password))
 })
@@ -106,13 +106,13 @@ merchantCommand('add', addDescription, 'The merchant', async request => {
   .requiredOption('--business <id:name>', 'a business; repeat it for each one; the first is the default', append)
 
 const passwordDescription = 'set a new password by MERCHANT_PASSWORD or the terminal; logins with the old one end'
-merchantCommand('password', passwordDescription, 'The password', async request => {
+addMerchantCommand('password', passwordDescription, 'The password', async request => {
   const password = await readPassword()
   return withPool(pool => changePassword(pool, request, password))
 })
 
 const deactivateDescription = 'refuse the tokens and logins of a merchant; its orders stay'
-merchantCommand('deactivate', deactivateDescription, 'The merchant', request =>
+addMerchantCommand('deactivate', deactivateDescription, 'The merchant', request =>
   withPool(pool => deactivateMerchant(pool, request)),
 )
 
@@ -172,10 +172,10 @@ program
 
 addAudit(program, withPool)
 
-const asOwner = () => {
+const findOwnerUrl = () => {
   const { ORDERS_DATABASE_URL, ORDERS_MIGRATE_DATABASE_URL = ORDERS_DATABASE_URL } = settings()
   return ORDERS_MIGRATE_DATABASE_URL
 }
-addArchive(program, openPool('orders admin', asOwner), { timelines: takeTimelines })
+addArchive(program, openPool('orders admin', findOwnerUrl), { timelines: takeTimelines })
 
 await runCommand(() => program.parseAsync(), { program: 'orders', databaseSetting: 'ORDERS_DATABASE_URL' })

@@ -46,7 +46,7 @@ import { trackingPageRoutes } from './tracking-page/routes.ts'
 
 const merchantPrefix = '/api/public/merchant'
 const staffPrefix = '/api/staff'
-/** Some programs use this path for every request. */
+/** Serves programs that use this path for every request. */
 const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
 
 /** Creates the HTTP application, and the relay and the sender of webhooks that run beside it. */

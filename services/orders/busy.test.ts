@@ -3,7 +3,7 @@ import { build } from './test/build.ts'
 import { batch } from './test/tenant.ts'
 
 /** Builds a tenant whose version is an SQL expression, so that it keeps changing. */
-const changingTenant = async (t: Parameters<typeof build>[0], version: string) => {
+const buildChangingTenant = async (t: Parameters<typeof build>[0], version: string) => {
   const built = await build(t)
   const [{ columns }] = await built.rows(
     `select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
@@ -23,7 +23,7 @@ const busy = {
 }
 
 t.test('a write whose catalogue changes before every attempt ends in 503, and nothing is written', async t => {
-  const { bulk, request, rows, restore } = await changingTenant(t, 'pg_current_xact_id()::text::bigint')
+  const { bulk, request, rows, restore } = await buildChangingTenant(t, 'pg_current_xact_id()::text::bigint')
   t.match(await bulk(batch()), busy)
   t.equal(
     (await bulk(batch(), { query: '?dry_run=true' })).status,
@@ -37,7 +37,7 @@ t.test('a write whose catalogue changes before every attempt ends in 503, and no
 })
 
 t.test('a catalogue that changes at each read ends a write in 503; reads show one version', async t => {
-  const { bulk, request, rows, restore } = await changingTenant(
+  const { bulk, request, rows, restore } = await buildChangingTenant(
     t,
     '(extract(epoch from clock_timestamp()) * 1000000)::bigint',
   )

@@ -10,7 +10,7 @@ import { batch } from './test/tenant.ts'
 const origin = 'https://shop.example'
 const merchantPath = '/api/public/merchant'
 
-/** Starts the service on a port; `preflight` and `allowedFor` send what a browser sends for a script of `origin`. */
+/** Starts the service on a port; `preflight` and `allowedFor` send what a browser sends for a script of an origin. */
 const open = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const built = await build(t, options)
   const url = await built.app.listen({ port: 0, host: '127.0.0.1' })
@@ -89,7 +89,7 @@ t.test('a script reads the responses to batches, with their headers and errors',
   t.match(responses[3]?.headers, { 'retry-after': /./ })
 })
 
-t.test('the earliest refusals have the headers of CORS too', async t => {
+t.test('the earliest refusals have the CORS headers too', async t => {
   const { wire } = await open(t, { addressLimits: { requests: 2, refusals: 60 } })
   const statuses: unknown[] = []
   for (const path of [`${merchantPath}/nothing`, '/api/public/order/tracking-info', `${merchantPath}/state`]) {

@@ -45,7 +45,7 @@ const lose = (t: Test, change: (waybill: string) => Promise<ApiResponse>): Promi
   }
   return loseBetweenTransactions(t, lossy as LossyPool, { request, read }) as Promise<ApiResponse[]>
 }
-// The numbers start far above the ones that the service gives to orders without a number.
+// The numbers start far above the ones that the service assigns to orders without a number.
 let made = 50_000
 
 t.test('each request changes all or nothing, and reports the outcome', async t => {
@@ -61,7 +61,7 @@ t.test('each request changes all or nothing, and reports the outcome', async t =
   await lose(t, () => request('POST', `${merchant}/logout`, undefined, { token: tokens.pop() ?? '' }))
 })
 
-t.test('a failure keeps the customer actions before it', async t => {
+t.test('a failure keeps the customer actions that were stored before it', async t => {
   let actions = 0
   const responses = await lose(t, waybill => {
     const about = { waybill_number: waybill, action: 'confirm_order', happened_at: '2026-02-19T19:06:23.000Z' }

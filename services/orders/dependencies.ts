@@ -22,7 +22,7 @@ import { createOrderFinder } from './tracking/read-orders.ts'
 export interface OrdersOptions extends Edge {
   pool: pg.Pool
   logger: Logger
-  /** Reaches the service that receives the order events. */
+  /** Sends events to the notifier. */
   notifier: ServiceClient
   /** Reads messages from the notifier. Events use the other client, so they never wait for these requests. */
   messages: ServiceClient
@@ -34,7 +34,7 @@ export interface OrdersOptions extends Edge {
   requestsPerMinute: number
   /** Limits the requests of one network address without a token. */
   publicRequestsPerMinute: number
-  /** Limits the size of the catalogues in memory, with the lists and indexes made from them. */
+  /** Limits the bytes of the catalogues in memory, with the lists and indexes made from them. */
   catalogueBytes: number
   login: LoginLimits
   webhooks: SendingOptions
@@ -55,7 +55,7 @@ export const createDependencies = (options: OrdersOptions, registry: Registry) =
   const gaps = createRateGaps(pool, logger)
   const printer = new Printer()
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
-  /** Wakes whoever waits for changes of the tenant's orders. */
+  /** Wakes everything that waits for changes of the tenant's orders. */
   const onChanged = (tenant: string): void => {
     relay.wake(tenant)
     watch.wake()
@@ -83,7 +83,7 @@ export const createDependencies = (options: OrdersOptions, registry: Registry) =
       booked.inc(orders)
       onChanged(tenant)
     },
-    /** Ends the workers that start by themselves. */
+    /** Ends the workers that start on their own. */
     close: () => Promise.all([gaps.close(), printer.close()]),
   }
 }

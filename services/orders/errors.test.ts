@@ -66,7 +66,7 @@ const table: Record<string, [body: unknown, errors: FieldErrors, token?: string]
     misfit(['A1', 0], ['DM1234567', 1]),
   ],
   'a waybill that exists': [second({ waybill_number: 'DM00000077' }), taken],
-  'nothing but a waybill that exists': [
+  'only a waybill that exists': [
     batch([order({ waybill_number: 'DM00000077' })]),
     { 'order_data.0.waybill_number': ['The waybill number has already been taken.'] },
   ],

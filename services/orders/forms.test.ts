@@ -24,7 +24,7 @@ const refusal = async (fields: Fields, general: Fields = {}) => {
   const { status, body } = await bulk(batch([order(fields)], general))
   return status === 422 ? body.errors : { status }
 }
-const keepsExactly = async (t: Test, fields: Fields) => {
+const expectExact = async (t: Test, fields: Fields) => {
   const row = await stored(fields)
   t.strictSame(Object.fromEntries(Object.keys(fields).map(name => [name, row[name]])), fields)
 }
@@ -56,7 +56,7 @@ t.test('header names are case-insensitive', async t => {
   }
 })
 
-t.test('ids may be numbers or strings, and an id wins over names', async t => {
+t.test('ids may be numbers or strings, and an id takes precedence over names', async t => {
   const same = { business_id: 7290, origin_city_id: 1500, destination_city_id: 2100 }
   for (const form of [Number, String, (id: number) => ` ${id} `]) {
     const ids = { merchant_business_id: form(7290), origin_city_id: form(1500) }
@@ -111,7 +111,7 @@ t.test('weight is a number or its digits, above 0 and at most 1000 kg', async t 
 
 t.test('phone numbers are stored as written', async t => {
   for (const phone of ['0770000101', '770000101', '94770000101', '+94 77 000 01 01', '077-000-0101'])
-    await keepsExactly(t, { customer_phone: phone, customer_secondary_phone: phone })
+    await expectExact(t, { customer_phone: phone, customer_secondary_phone: phone })
 })
 
 t.test('a secondary phone is kept only where the tenant allows it', async t => {
@@ -206,7 +206,7 @@ t.test('any other text is stored exactly', async t => {
     '%s $1',
   ]
   for (const text of texts)
-    await keepsExactly(t, { customer_name: text, customer_address: text, order_no: text, description: text })
+    await expectExact(t, { customer_name: text, customer_address: text, order_no: text, description: text })
   const escaped = JSON.stringify(batch([order({ customer_name: 'NAME' })])).replace('NAME', '\\ud83d\\ude00\\u0d9a')
   const { body } = await bulk(escaped)
   const kept = await rows('select customer_name from orders where waybill_number = $1', body.data)
@@ -261,8 +261,8 @@ t.test('a body of the wrong shape is refused with the path of each error', async
   }
   for (const body of ['[]', '5', 'null', '"x"'])
     t.strictSame(Object.keys((await bulk(body)).body.errors), ['general_data', 'order_data'])
-  const told = 'The body must be an object with general_data and order_data, not a list.'
-  t.strictSame((await bulk('[]')).body.errors.order_data, ['The order data field is required.', told])
+  const sentence = 'The body must be an object with general_data and order_data, not a list.'
+  t.strictSame((await bulk('[]')).body.errors.order_data, ['The order data field is required.', sentence])
 })
 
 /** PHP encodes an empty map as an empty list. */

@@ -11,7 +11,7 @@ import { deleteOldGaps } from './rate-gaps/queries.ts'
 import { skipUnwanted } from './relay/queries.ts'
 
 /**
- * Folds and seals closed days of the ledger, numbers changes that no client reads, and applies the default to failed
+ * Folds and seals past days of the ledger, numbers changes that no client reads, and applies the default to failed
  * deliveries past their deadline. Deletes expired rows. Marks the events of tenants without messaging as relayed.
  */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>

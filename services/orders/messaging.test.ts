@@ -12,7 +12,7 @@ const warnings = (lines: unknown[][]) => ({
   warn: (...line: unknown[]) => void lines.push(line),
 })
 
-t.test('events of a tenant that the notifier does not know wait, and then go out in order', async t => {
+t.test('events of a tenant that the notifier does not know wait, and are then delivered in order', async t => {
   const { receiver, book, move, addRelay, countWaiting, rows, app } = await startRelayFixture(t)
   const waybills = await book(1000)
   await move(waybills.slice(0, 2), 'key_2')
@@ -47,11 +47,11 @@ t.test('events of a tenant that the notifier does not know wait, and then go out
   receiver.react = () => 'acknowledge'
   await rows(`update outbox_leases set held_until = now()`)
   await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
-  const told = receiver.posts.flatMap(({ events }) =>
+  const delivered = receiver.posts.flatMap(({ events }) =>
     events.map(({ order }) => `${order.waybill_number} ${order.status_key}`),
   )
   t.strictSame(
-    [...new Set(told)],
+    [...new Set(delivered)],
     [...waybills.map(waybill => `${waybill} key_1`), ...waybills.slice(0, 2).map(waybill => `${waybill} key_2`)],
   )
   await waitUntil('the lease is gone', async () => (await rows('select from outbox_leases')).length === 0)
@@ -71,7 +71,7 @@ t.test('an outage of the notifier changes nothing for a tenant that the notifier
 })
 
 t.test(
-  'a process that stops before its request leaves it known since when the notifier does not know the tenant',
+  'a process that stops before its request keeps the time since which the notifier has not known the tenant',
   async t => {
     const { pool, ordersOptions, receiver, book, rows } = await startRelayFixture(t)
     await book(1)

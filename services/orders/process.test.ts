@@ -39,8 +39,8 @@ const launchOrders = (t: Test, settings: Record<string, string>) => {
 /** Restricts `pg_locks`, which shows the locks of all databases, to locks that sessions of this database wait for. */
 const ofThisDatabase = 'database = (select oid from pg_database where datname = current_database()) and not granted'
 
-/** Provides a database with the small tenant and a token, and a connection of its owner. */
-const provide = async (t: Test) => {
+/** Creates a database with the small tenant and a token, and a connection of its owner. */
+const prepare = async (t: Test) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const pool = createPool({ url, name: 'test', connections: 2 })
   await applyTenant(pool, tenantFile(), false)
@@ -52,20 +52,20 @@ const provide = async (t: Test) => {
 
 /** Starts the service, with a connection to Postgres that can be cut, and waits until it listens. */
 const start = async (t: Test, more: Record<string, string> = {}) => {
-  const provided = await provide(t)
-  const url = new URL(provided.url)
+  const prepared = await prepare(t)
+  const url = new URL(prepared.url)
   const proxy = await startProxy({ port: Number(url.port), host: url.hostname })
   t.teardown(proxy.close)
   url.port = String(proxy.port)
   const service = launchOrders(t, {
     ORDERS_DATABASE_URL: url.href,
-    ORDERS_MIGRATE_DATABASE_URL: provided.ownerUrl,
+    ORDERS_MIGRATE_DATABASE_URL: prepared.ownerUrl,
     ORDERS_PORT: '0',
     ...more,
   })
   const address = await service.listening()
   const get = (path: string) => fetch(`${address}${path}`)
-  const bulk = async (body: unknown = batch(), token = provided.token, more = {}) => {
+  const bulk = async (body: unknown = batch(), token = prepared.token, more = {}) => {
     const own = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
     const headers = { ...own, ...more }
     const payload = typeof body === 'string' ? body : JSON.stringify(body)
@@ -77,7 +77,7 @@ const start = async (t: Test, more: Record<string, string> = {}) => {
     const { status } = response
     return { status, headers: response.headers, body: (await response.json()) as Body }
   }
-  return { ...provided, ...service, proxy, address, get, bulk }
+  return { ...prepared, ...service, proxy, address, get, bulk }
 }
 
 /** Keeps every new order waiting until `release`. */
@@ -131,7 +131,7 @@ t.test('a port in use stops the process and names the setting', async t => {
 })
 
 t.test('startup waits for Postgres, and SIGTERM ends the wait at once', async t => {
-  const { url, ownerUrl } = await provide(t)
+  const { url, ownerUrl } = await prepare(t)
   const { hostname: host, port } = new URL(url)
   const proxy = await startProxy({ host, port: Number(port) })
   t.teardown(proxy.close)
@@ -309,12 +309,12 @@ t.test('a response says that nothing was changed only when that is certain', asy
   t.equal(status, 503)
   await release()
   await owner.query(`select set_config('app.tenant', 'demo', false)`)
-  await waitUntil('the order is there after all', async () => (await owner.query('select 1 from orders')).rowCount)
+  await waitUntil('the order exists after all', async () => (await owner.query('select 1 from orders')).rowCount)
   t.notMatch(body.message, /nothing was changed/i)
 })
 
 /** Sends a request without its last `rest` bytes, which `finish` sends later. The client keeps the connection open. */
-const callOverOpenConnection = (t: Test, address: string, token: string, rest: number) => {
+const sendOverOpenConnection = (t: Test, address: string, token: string, rest: number) => {
   const body = JSON.stringify(batch())
   const headers = [
     'POST /api/public/merchant/order/bulk HTTP/1.1',
@@ -337,15 +337,15 @@ const callOverOpenConnection = (t: Test, address: string, token: string, rest: n
 t.test('SIGTERM lets the requests in flight finish, then the process ends', async t => {
   const { child, ended, logs, owner, token, address } = await start(t)
   const { untilWaiting, release } = await holdOrders(owner)
-  const waits = callOverOpenConnection(t, address, token, 0)
-  const arrives = callOverOpenConnection(t, address, token, 10)
+  const waits = sendOverOpenConnection(t, address, token, 0)
+  const arrives = sendOverOpenConnection(t, address, token, 10)
   await untilWaiting(1)
   const signalled = performance.now()
   child.kill('SIGTERM')
   await waitUntil('the process begins to stop', () => logs().some(line => line.msg === 'process.stopping'))
   await t.rejects(
     once(connect(Number(new URL(address).port), '127.0.0.1'), 'connect'),
-    'the process takes no new connection',
+    'the process accepts no new connection',
   )
   t.equal(child.exitCode, null)
   arrives.finish()
@@ -363,7 +363,7 @@ t.test('SIGTERM lets the requests in flight finish, then the process ends', asyn
 t.test('SIGTERM ends the process within 10 seconds even when a request waits for Postgres in vain', async t => {
   const { child, ended, owner, token, logs, address } = await start(t)
   const { untilWaiting } = await holdOrders(owner)
-  const waits = callOverOpenConnection(t, address, token, 0)
+  const waits = sendOverOpenConnection(t, address, token, 0)
   await untilWaiting(1)
   const signalled = performance.now()
   child.kill('SIGTERM')
@@ -429,14 +429,14 @@ t.test('the log is JSON lines with request ids, without personal data or tokens,
 t.test('the limits of an address follow the settings', async t => {
   const more = { ADDRESS_LIMIT_PER_MINUTE: '4', ADDRESS_REFUSALS_PER_MINUTE: '2', TRUSTED_PROXIES: '127.0.0.0/8' }
   const { address } = await start(t, more)
-  const statusesOf = async (path: string, from: string) => {
+  const readStatuses = async (path: string, from: string) => {
     const headers = { 'x-tenant': 'demo', authorization: 'Bearer courier_x', 'x-forwarded-for': from }
     const statuses = []
     for (let round = 0; round < 5; round++) statuses.push((await fetch(`${address}${path}`, { headers })).status)
     return statuses
   }
-  t.strictSame(await statusesOf('/openapi.json', '192.0.2.1'), [200, 200, 200, 200, 429])
-  t.strictSame(await statusesOf('/api/public/merchant/state', '192.0.2.2'), [401, 401, 429, 429, 429])
+  t.strictSame(await readStatuses('/openapi.json', '192.0.2.1'), [200, 200, 200, 200, 429])
+  t.strictSame(await readStatuses('/api/public/merchant/state', '192.0.2.2'), [401, 401, 429, 429, 429])
 })
 
 t.test('wrong tokens never block a valid one from the same address, in any process', async t => {
@@ -450,14 +450,14 @@ t.test('wrong tokens never block a valid one from the same address, in any proce
   })
   const addresses = [first.address, await second.listening()]
   const merchant = '/api/public/merchant'
-  const statusOf = async (address: string, token: string) => {
+  const readStatus = async (address: string, token: string) => {
     const headers = { 'x-tenant': 'demo', authorization: `Bearer ${token}` }
     return (await fetch(`${address}${merchant}/state`, { headers })).status
   }
   for (const address of addresses) {
     const statuses: number[] = []
     for (let index = 0; index < 40; index++)
-      statuses.push(await statusOf(address, index % 2 ? newToken().token : `courier_${index}`))
+      statuses.push(await readStatus(address, index % 2 ? newToken().token : `courier_${index}`))
     t.strictSame([...new Set(statuses)], [401, 429])
   }
   const login = await fetch(`${first.address}${merchant}/login`, {
@@ -467,5 +467,5 @@ t.test('wrong tokens never block a valid one from the same address, in any proce
   })
   const { token: fresh } = (await login.json()) as { token: string }
   for (const address of addresses)
-    for (const token of [fresh, first.token]) t.equal(await statusOf(address, token), 200)
+    for (const token of [fresh, first.token]) t.equal(await readStatus(address, token), 200)
 })

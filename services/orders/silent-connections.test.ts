@@ -10,7 +10,7 @@ import { createTokenFor } from './access/token-commands.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { batch, tenantFile } from './test/tenant.ts'
 
-t.test('orders can be created again within seconds after all connections to Postgres have gone silent', async t => {
+t.test('orders can be created again within seconds after all connections to Postgres go silent', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const pool = createPool({ url, name: 'test', connections: 1 })
   await applyTenant(pool, tenantFile(), false)
@@ -79,13 +79,13 @@ t.test('orders can be created again within seconds after all connections to Post
   proxy.silence()
   const silentSince = performance.now()
   await owner.query('rollback')
-  const calls = [await booking]
-  for (; calls.at(-1)?.status !== 200 && performance.now() - silentSince < 15_000; await delay(200))
-    calls.push(await book('held'))
+  const attempts = [await booking]
+  for (; attempts.at(-1)?.status !== 200 && performance.now() - silentSince < 15_000; await delay(200))
+    attempts.push(await book('held'))
   const seconds = (performance.now() - silentSince) / 1000
-  t.comment(`the key was free again after ${seconds.toFixed(1)} s: ${calls.map(({ status }) => status).join(' ')}`)
-  t.equal(calls[0]?.code, 'unavailable')
-  t.same([...new Set(calls.slice(1, -1).map(({ code }) => code))], ['idempotency_key_running'])
-  t.equal(calls.at(-1)?.status, 200)
+  t.comment(`the key was free again after ${seconds.toFixed(1)} s: ${attempts.map(({ status }) => status).join(' ')}`)
+  t.equal(attempts[0]?.code, 'unavailable')
+  t.same([...new Set(attempts.slice(1, -1).map(({ code }) => code))], ['idempotency_key_running'])
+  t.equal(attempts.at(-1)?.status, 200)
   t.ok(seconds < 9, `${seconds} s`)
 })

@@ -16,8 +16,8 @@ const { app, pool, rows, request, call, sender, addReceiver, book } = await webh
 const staff = { email: 'nimali@courier.example', password: 'nimali-demo' }
 await addStaff(pool, { tenant: 'demo', email: staff.email, name: 'Nimali', role: 'viewer' }, staff.password)
 const hour = 3_600_000
-const inTime = (time: string | number, due: number) => Math.abs(new Date(time).getTime() - due) < 10_000
-const tokenUntil = async (interval: string) => {
+const isNear = (time: string | number, due: number) => Math.abs(new Date(time).getTime() - due) < 10_000
+const makeToken = async (interval: string) => {
   const { id, token } = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
   await rows(`update tokens set expires_at = now() + $2::interval where token_id = $1`, [id, interval])
   return { id, token, status: async () => (await request('/state', undefined, { token })).status }
@@ -34,22 +34,22 @@ for (const hours of [-30, 30]) {
       email: 'shop@example.com',
       password: 'lanka-shoes-demo',
     })
-    t.ok(inTime(merchant.expires_at, now() + 30 * 24 * hour), merchant.expires_at)
+    t.ok(isNear(merchant.expires_at, now() + 30 * 24 * hour), merchant.expires_at)
     const { token, expires_at } = await send('/api/staff/login', staff)
-    t.ok(inTime(expires_at, now() + 12 * hour), expires_at)
+    t.ok(isNear(expires_at, now() + 12 * hour), expires_at)
     const tokens = [{ tenant: 'demo', hash: hashToken(token).toString('hex') }]
     const holders = await send('/internal/staff-tokens', { tokens }, serviceToken)
     t.match(holders.data, [{ name: 'Nimali', expires_at }])
-    t.ok(inTime(holders.now, now()), holders.now)
+    t.ok(isNear(holders.now, now()), holders.now)
   })
 
   t.test(`with a clock that is wrong by ${hours} hours a token ends when Postgres says so`, async t => {
     const now = shiftClock(t, hours)
-    const lasting = await tokenUntil('1 hour')
+    const lasting = await makeToken('1 hour')
     t.equal(await lasting.status(), 200)
     const [used] = await rows('select last_used_at as at from tokens where token_id = $1', [lasting.id])
-    t.ok(inTime(used.at, now()), String(used.at))
-    t.equal(await (await tokenUntil('-1 second')).status(), 401)
+    t.ok(isNear(used.at, now()), String(used.at))
+    t.equal(await (await makeToken('-1 second')).status(), 401)
   })
 
   t.test(`with a clock that is wrong by ${hours} hours webhooks carry the time of Postgres`, async t => {
@@ -60,8 +60,8 @@ for (const hours of [-30, 30]) {
     sender.start()
     await waitUntil('both messages arrive', () => receiver.accepted.length === 2)
     for (const { headers, body } of receiver.accepted) {
-      t.ok(inTime(Number(headers['webhook-timestamp']) * 1000, now()), String(headers['webhook-timestamp']))
-      t.ok(inTime(body.timestamp, now()), body.timestamp)
+      t.ok(isNear(Number(headers['webhook-timestamp']) * 1000, now()), String(headers['webhook-timestamp']))
+      t.ok(isNear(body.timestamp, now()), body.timestamp)
     }
     const from = new Date(now() - hour).toISOString()
     t.match(await call('POST', `/${id}/replay`, { from }), { status: 202, body: { data: { changes: Number } } })
@@ -71,7 +71,7 @@ for (const hours of [-30, 30]) {
 t.test('a token is cached until it expires, whatever the clock', async t => {
   shiftClock(t, -30)
   const pass = moveStopwatch(t.teardown)
-  const { id, status } = await tokenUntil('2.5 seconds')
+  const { id, status } = await makeToken('2.5 seconds')
   t.equal(await status(), 200)
   await rows('update tokens set expires_at = now() where token_id = $1', [id])
   t.equal(await status(), 200, 'from the cache')
@@ -81,10 +81,10 @@ t.test('a token is cached until it expires, whatever the clock', async t => {
 
 t.test('without Postgres, webhooks use the time of the process', async t => {
   const { receiver } = await addReceiver()
-  const away = createPool({ url: 'postgres://127.0.0.1:1/orders', name: 'test', connections: 1 })
+  const down = createPool({ url: 'postgres://127.0.0.1:1/orders', name: 'test', connections: 1 })
   const dispatcher = createAgent(undefined)
-  t.teardown(() => Promise.all([away.end(), dispatcher.destroy()]))
-  const options = { dispatcher, allowsPrivate: true, clock: createClock(away), signal: new AbortController().signal }
+  t.teardown(() => Promise.all([down.end(), dispatcher.destroy()]))
+  const options = { dispatcher, allowsPrivate: true, clock: createClock(down), signal: new AbortController().signal }
   const message = { url: receiver.url, secrets: [receiver.secret], messageId: 'ping.1', body: '{"data":{}}' }
   t.match(await sendOnce(options, message), { code: 204 })
   t.equal(receiver.forged, 0)

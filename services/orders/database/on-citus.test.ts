@@ -30,35 +30,35 @@ const openTwo = async (t: Test) => {
   const receiver = await startReceiver(t)
   const fixture = await webhooksFixture(t, { logger, notifier: createClient(t, receiver.url) })
   const { rows, apply, pool, relay, sender } = fixture
-  const nodeOf = async (tenant: string): Promise<string> => {
+  const findNode = async (tenant: string): Promise<string> => {
     const text = `select nodename || ':' || nodeport as node from citus_shards
       where shardid = get_shard_id_for_distribution_column('orders', $1::text)`
     return (await rows(text, [tenant]))[0].node
   }
   let rival = 'rival'
-  while ((await nodeOf(rival)) === (await nodeOf('demo'))) rival += 'x'
+  while ((await findNode(rival)) === (await findNode('demo'))) rival += 'x'
   await apply(tenantFile({ id: rival, waybills: { mode: 'manual', format: 'RV########' } }))
   relay.start()
   sender.start()
-  const tokensOf = async (tenant: string) => ({
+  const createTokens = async (tenant: string) => ({
     merchant: (await createTokenFor(pool, { tenant, merchant: 'shop@example.com' })).token,
     staff: (await createTokenFor(pool, { tenant, staff: 'Ruwan' })).token,
   })
-  return { ...fixture, complaints, events: receiver.events, rival, tokensOf }
+  return { ...fixture, complaints, events: receiver.events, rival, createTokens }
 }
 
 t.test('every operation works for both tenants, and the token of one is refused at the other', { skip }, async t => {
-  const { app, complaints, rival, tokensOf, ...fixture } = await openTwo(t)
+  const { app, complaints, rival, createTokens, ...fixture } = await openTwo(t)
   const operations = readOperations((await app.inject('/openapi.json')).json())
-  const rankOf = ({ id }: Operation) => ['DELETE', 'logout'].findIndex(word => id.includes(word))
-  const inOrder = operations.toSorted((a, b) => rankOf(a) - rankOf(b))
+  const rank = ({ id }: Operation) => ['DELETE', 'logout'].findIndex(word => id.includes(word))
+  const inOrder = operations.toSorted((a, b) => rank(a) - rank(b))
   for (const tenant of ['demo', rival]) {
-    const { merchant, staff } = await tokensOf(tenant)
+    const { merchant, staff } = await createTokens(tenant)
     const own = { token: merchant, tenant }
     for (const count of [1, 100, 1000]) {
-      const numberOf = (n: number) =>
+      const chooseNumber = (n: number) =>
         tenant === 'demo' ? {} : { waybill_number: `RV${String(count * 10_000 + n).padStart(8, '0')}` }
-      const body = batch(Array.from({ length: count }, (_, n) => order(numberOf(n))))
+      const body = batch(Array.from({ length: count }, (_, n) => order(chooseNumber(n))))
       const headers = { 'idempotency-key': `of-${count}` }
       t.equal((await fixture.bulk(body, { ...own, query: '?dry_run=true' })).status, 200)
       const booked = await fixture.bulk(body, { ...own, headers })
@@ -76,9 +76,9 @@ t.test('every operation works for both tenants, and the token of one is refused 
       const url = path.replace(/\{([^}]+)\}/g, (_all, name: string) => names[name] ?? '1')
       const headers = { 'x-tenant': tenant, authorization: `Bearer ${token}` }
       const response = await app.inject({ method: method as 'GET', url, headers, ...(payload ? { payload } : {}) })
-      // Messages come from the notifier, which is away here.
-      const isAway = path.endsWith('/messages') && response.statusCode === 503
-      t.ok(response.statusCode < 500 || isAway, `${tenant} ${id}: ${response.statusCode}`)
+      // Messages come from the notifier, which is unavailable here.
+      const isUnavailable = path.endsWith('/messages') && response.statusCode === 503
+      t.ok(response.statusCode < 500 || isUnavailable, `${tenant} ${id}: ${response.statusCode}`)
       return response
     }
     const actions = [{ id: 'a1', waybill_number: waybill, phone: '94770000101', action: 'call_me', text: null }]
@@ -116,7 +116,7 @@ t.test('every operation works for both tenants, and the token of one is refused 
       return left.length > 0
     })
   }
-  const { merchant } = await tokensOf('demo')
+  const { merchant } = await createTokens('demo')
   t.equal((await fixture.request('/order', undefined, { tenant: rival, token: merchant })).status, 401)
   await waitUntil('the outbox is empty', async () => (await fixture.rows('select 1 from outbox')).length === 0)
   t.ok(fixture.events.size > 2 * 1101)
@@ -140,10 +140,10 @@ t.test(
   '20 batches or moves at once with one key take effect once; the others get the same response or 409',
   { skip },
   async t => {
-    const { bulk, app, tokensOf, complaints } = await openTwo(t)
+    const { bulk, app, createTokens, complaints } = await openTwo(t)
     const headers = { 'idempotency-key': 'at once' }
     const [waybill] = (await bulk(batch())).body.data
-    const { staff } = await tokensOf('demo')
+    const { staff } = await createTokens('demo')
     const move = async () => {
       const payload = { waybill_numbers: [waybill], status_key: 'key_2' }
       const own = { ...headers, 'x-tenant': 'demo', authorization: `Bearer ${staff}` }

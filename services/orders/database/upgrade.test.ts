@@ -26,7 +26,7 @@ const openEarlier = async (t: Test, first: string) => {
 }
 
 /** Creates a pool of the service's role. */
-const poolOf = (t: Test, url: string) => {
+const openPool = (t: Test, url: string) => {
   const pool = createPool({ url, name: 'upgraded', connections: 2 })
   t.teardown(() => pool.end())
   return pool
@@ -55,7 +55,7 @@ t.test(
     const [{ epoch }] = (await owner.query('select epoch from feeds')).rows
     await upgrade()
 
-    const pool = poolOf(t, url)
+    const pool = openPool(t, url)
     const waiting = await inTenant(pool, 'one', (tx: Tx) => readOldest(tx, 'one', 500))
     t.strictSame(
       waiting.map(({ id, key }) => ({ outbox_id: id, row_key: key })),
@@ -128,7 +128,7 @@ t.test(
     const { rows, book, database } = await startRelayFixture(t)
     const waybills = await book(2)
     const [first, second] = waybills
-    const pool = poolOf(t, database.url)
+    const pool = openPool(t, database.url)
     const old = async (name: keyof typeof release, ...values: unknown[]) =>
       (await inTenant(pool, 'demo', (tx: Tx) => tx.client.query(release[name], ['demo', ...values]))).rows
     const [{ merchant_id: merchantId }] = await rows('select merchant_id from orders limit 1')

@@ -15,7 +15,7 @@ const rowHeight = mm(6)
 const firstPage = { top: mm(128), rows: 24 }
 const laterPage = { top: mm(26), rows: 41 }
 
-/** Gives each column of amounts its right edge in millimetres, its head and its value. */
+/** Gives each column of amounts its right edge in millimetres, its heading and its value. */
 const columns: readonly (readonly [right: number, head: string, value: (line: Line) => number])[] = [
   [90, 'Collected', line => line.collected],
   [107, 'Delivery', line => -line.delivery],
@@ -26,7 +26,7 @@ const columns: readonly (readonly [right: number, head: string, value: (line: Li
   [186, 'Owed', line => line.net],
 ]
 
-const word = (amount: number): string =>
+const wordAmount = (amount: number): string =>
   (Math.round(amount * 100) / 100 + 0).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
 
 /** Draws an invoice on as many pages of A4 as its lines need, a line in each step. */
@@ -70,18 +70,18 @@ const drawSums = (
   const sums = columns.map(([, head, value]) => [head, lines.reduce((sum, line) => sum + value(line), 0)] as const)
   const rows = [
     ...sums.filter(([, amount], index) => index === 0 || Math.abs(amount) > 0.001),
-    ...(charges_due ? [['Charges that you pay apart', charges_due] as const] : []),
+    ...(charges_due ? [['Charges that you pay separately', charges_due] as const] : []),
     ...(brought_forward ? [['Brought forward (part of what is owed)', brought_forward] as const] : []),
   ]
   let y = mm(58)
   for (const [name, amount] of rows) {
     write(page, name, left, y, mm(90), { size: 10 })
-    writeRight(page, word(amount), left + mm(140), y, { size: 10 })
+    writeRight(page, wordAmount(amount), left + mm(140), y, { size: 10 })
     y += mm(5)
   }
   drawRule(page, left, left + width, y)
   write(page, `To be paid (${currency})`, left, y + 3, mm(90), { size: 13, weight: 700 })
-  writeRight(page, word(total), left + mm(140), y + 3, { size: 13, weight: 700 })
+  writeRight(page, wordAmount(total), left + mm(140), y + 3, { size: 13, weight: 700 })
 }
 
 const drawColumns = (page: Page, y: number): void => {
@@ -96,5 +96,5 @@ const drawLine = (page: Page, line: Line, y: number): void => {
   write(page, line.waybill_number, left, y, mm(39), { size: 8, weight: 700 })
   const style = { size: 8 }
   write(page, `${line.booked_on} ${line.kind.replaceAll('_', ' ')}`, left + mm(40), y, mm(34), { size: 7 })
-  for (const [right, , value] of columns) writeRight(page, word(value(line)), left + mm(right), y, style)
+  for (const [right, , value] of columns) writeRight(page, wordAmount(value(line)), left + mm(right), y, style)
 }

@@ -18,16 +18,16 @@ const column = width - qrWidth - mm(3)
 /** Draws a label, 100 by 150 mm, with its upper left corner at the origin. */
 export const drawLabel = (page: Page, label: Label): void => {
   drawHead(page, label)
-  line(page, mm(42))
+  drawLine(page, mm(42))
   drawRecipient(page, label)
-  line(page, mm(86))
+  drawLine(page, mm(86))
   drawCod(page, label)
-  line(page, mm(104))
+  drawLine(page, mm(104))
   drawContent(page, label)
   drawBars(page, label.waybill_number)
 }
 
-const line = (page: Page, y: number): void => drawRule(page, margin, labelWidth - margin, y, 0.7)
+const drawLine = (page: Page, y: number): void => drawRule(page, margin, labelWidth - margin, y, 0.7)
 
 const drawHead = (page: Page, label: Label): void => {
   let y = write(page, label.company, margin, mm(4), column, { size: 13, weight: 700, maxLines: 2 })

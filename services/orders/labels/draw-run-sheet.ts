@@ -7,7 +7,7 @@ const rowHeight = mm(19)
 const firstRow = mm(32)
 const rowsPerPage = 13
 
-/** Gives each column its left edge and width in millimetres, and its head. */
+/** Gives each column its left edge and width in millimetres, and its heading. */
 const columns = {
   number: [0, 8, ''],
   waybill: [8, 34, 'Waybill'],
@@ -39,35 +39,35 @@ export const drawRunSheet = function* (page: Page, { labels, title }: RunSheetJo
   }
 }
 
-const drawHead = (page: Page, labels: readonly Label[], title: string, place: string): void => {
+const drawHead = (page: Page, labels: readonly Label[], title: string, pageText: string): void => {
   const total = labels.reduce((sum, { cod }) => sum + cod, 0)
   const [first] = labels
   write(page, `${first?.company ?? ''}: ${title}`, left, mm(9), mm(140), { size: 14, weight: 700 })
-  write(page, place, left + mm(160), mm(10), mm(30), { size: 9 })
+  write(page, pageText, left + mm(160), mm(10), mm(30), { size: 9 })
   const sum = wordCod({ cod: total, currency: first?.currency ?? '' }) ?? 'no COD'
   write(page, `${wordParcels(labels.length)}, ${sum}`, left, mm(16), mm(140), { size: 10 })
   for (const column of Object.keys(columns) as Column[])
-    cell(page, column, columns[column][2], mm(25), { size: 9, weight: 700 })
-  line(page, firstRow)
+    writeCell(page, column, columns[column][2], mm(25), { size: 9, weight: 700 })
+  drawLine(page, firstRow)
 }
 
-const line = (page: Page, y: number): void => drawRule(page, left, left + sheetWidth, y)
+const drawLine = (page: Page, y: number): void => drawRule(page, left, left + sheetWidth, y)
 
-const cell = (page: Page, column: Column, text: string, y: number, style: Parameters<typeof write>[5]): number => {
+const writeCell = (page: Page, column: Column, text: string, y: number, style: Parameters<typeof write>[5]): number => {
   const [from, width] = columns[column]
   return write(page, text, left + mm(from) + 2, y, mm(width) - 4, style)
 }
 
 const drawRow = (page: Page, label: Label, number: number, y: number): void => {
   const top = y + 2
-  cell(page, 'number', String(number), top, { size: 9 })
-  let below = cell(page, 'waybill', label.waybill_number, top, { size: 10, weight: 700, maxLines: 2 })
-  cell(page, 'waybill', label.order_no ?? '', below, { size: 8 })
-  below = cell(page, 'recipient', label.customer_name, top, { size: 9, maxLines: 2 })
-  cell(page, 'recipient', label.customer_phone, below, { size: 9, weight: 700 })
-  below = cell(page, 'address', label.customer_address, top, { size: 8, maxLines: 2 })
+  writeCell(page, 'number', String(number), top, { size: 9 })
+  let below = writeCell(page, 'waybill', label.waybill_number, top, { size: 10, weight: 700, maxLines: 2 })
+  writeCell(page, 'waybill', label.order_no ?? '', below, { size: 8 })
+  below = writeCell(page, 'recipient', label.customer_name, top, { size: 9, maxLines: 2 })
+  writeCell(page, 'recipient', label.customer_phone, below, { size: 9, weight: 700 })
+  below = writeCell(page, 'address', label.customer_address, top, { size: 8, maxLines: 2 })
   const place = wordPlace(label.destination_city_name, label.destination_state_name)
-  cell(page, 'address', place, below, { size: 8, weight: 700 })
-  cell(page, 'cod', label.cod > 0 ? label.cod.toLocaleString('en') : '-', top, { size: 10, weight: 700 })
-  line(page, y + rowHeight)
+  writeCell(page, 'address', place, below, { size: 8, weight: 700 })
+  writeCell(page, 'cod', label.cod > 0 ? label.cod.toLocaleString('en') : '-', top, { size: 10, weight: 700 })
+  drawLine(page, y + rowHeight)
 }

@@ -21,7 +21,7 @@ const chooseTitle = (job: PrintJob): string =>
   job.kind === 'labels' ? 'Labels' : job.kind === 'invoice' ? job.invoice.invoice_no : job.title
 
 /**
- * Draws a PDF and hands out its bytes as they come. Takes about a millisecond of thread time for each parcel, then lets
+ * Draws a PDF and passes on its bytes as they come. Takes about a millisecond of thread time for each parcel, then lets
  * other work run. Stops without ending the PDF once `isWanted` returns false.
  */
 export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void, isWanted: () => boolean = () => true) => {
@@ -37,7 +37,7 @@ export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void, isWa
   await ended
 }
 
-/** Draws in steps: other work may run at each `yield`. */
+/** Draws in steps: other work may run after each `yield`. */
 const drawSteps = (page: Page, job: PrintJob): Iterable<void> => {
   if (job.kind === 'invoice') return drawInvoice(page, job)
   return job.kind === 'run_sheet' ? drawRunSheet(page, job) : drawLabels(page, job)

@@ -71,7 +71,7 @@ interface Run {
   readonly text: string
 }
 
-/** Replaces letters that the fonts lack, such as those of Vietnamese, with letters without marks. */
+/** Replaces letters that the fonts lack, such as Vietnamese ones, with letters without marks. */
 const keepPrintable = (text: string): string =>
   text.normalize('NFC').replace(/[\u1e00-\u1eff]/g, letter => letter.normalize('NFD').charAt(0))
 

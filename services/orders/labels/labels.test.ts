@@ -49,7 +49,7 @@ const scan = (t: Test, pdf: Buffer): string[][] => {
   })
 }
 
-const pagesOf = (pdf: Buffer): number => pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0
+const countPages = (pdf: Buffer): number => pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0
 
 t.test('the label of an order is a PDF of one page, which only its merchant and staff get', async t => {
   const [waybill = ''] = await book({ customer_name: 'නිමාලි පෙරේරා' })
@@ -58,10 +58,10 @@ t.test('the label of an order is a PDF of one page, which only its merchant and 
   t.equal(response.headers['content-disposition'], 'inline; filename="labels.pdf"')
   t.equal(bytes.subarray(0, 5).toString(), '%PDF-')
   t.match(bytes.subarray(-6).toString(), '%%EOF')
-  t.equal(pagesOf(bytes), 1)
+  t.equal(countPages(bytes), 1)
   t.equal((await ask(`${ofMerchant}/${waybill}/label`, undefined, await createToken('books@example.com'))).status, 404)
   const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
-  t.equal(pagesOf((await ask(`/staff/order/${waybill}/label`, undefined, staff)).bytes), 1)
+  t.equal(countPages((await ask(`/staff/order/${waybill}/label`, undefined, staff)).bytes), 1)
   t.equal((await ask(`/staff/order/${waybill}/label`)).status, 401)
 })
 
@@ -84,11 +84,11 @@ t.test(
   },
 )
 
-t.test('labels come in the order of the requested numbers, all of them or none', async t => {
+t.test('prints all labels or none, in the order of the requested numbers', async t => {
   const [first = '', second = ''] = await book({}, {})
   const { status, bytes } = await ask(`${ofMerchant}/labels`, { waybill_numbers: [` ${second} `, first, second] })
   t.equal(status, 200)
-  t.equal(pagesOf(bytes), 3)
+  t.equal(countPages(bytes), 3)
   const zpl = await ask(`${ofMerchant}/labels`, { waybill_numbers: [second, first], format: 'zpl' })
   t.equal(zpl.type, 'application/zpl; charset=utf-8')
   t.strictSame(
@@ -120,7 +120,7 @@ t.test('a run sheet has 13 parcels on a page', async t => {
     { waybill_numbers: waybills, title: 'Van 7' },
     staff,
   )
-  t.strictSame([status, type, pagesOf(bytes)], [200, 'application/pdf', 2])
+  t.strictSame([status, type, countPages(bytes)], [200, 'application/pdf', 2])
   t.equal((await ask('/staff/order/run-sheet', { waybill_numbers: waybills })).status, 401)
 })
 
@@ -131,19 +131,19 @@ const label: Label = {
   booked_on: '2026-02-19',
 }
 
-const zplOf = async (...labels: Label[]): Promise<string> => {
+const toZpl = async (...labels: Label[]): Promise<string> => {
   let zpl = ''
   for await (const slice of writeZpl(labels)) zpl += slice
   return zpl
 }
 
 t.test('in ZPL a text cannot leave its field, and letters of any script are kept', async t => {
-  const zpl = await zplOf({ ...label, customer_name: 'A^XZ~JA_5e\\&\n නිමාලි é', waybill_number: 'A>1^B' })
+  const zpl = await toZpl({ ...label, customer_name: 'A^XZ~JA_5e\\&\n නිමාලි é', waybill_number: 'A>1^B' })
   t.match(zpl, '^FDA_5eXZ_7eJA_5f5e_5c&_0a නිමාලි é^FS')
   t.match(zpl, '^BCN,150,N,N,N,A^FH_^FDA>01_5eB^FS')
   t.strictSame(zpl.match(/\^X[AZ]/g), ['^XA', '^XZ'])
-  t.match(await zplOf({ ...label, customer_address: `${'a'.repeat(199)}😀` }), /aaa\^FS/, 'no half of an emoji')
-  t.match(await zplOf({ ...label, customer_address: `${'a'.repeat(199)}කො` }), /aaa\^FS/, 'no letter without its vowel')
+  t.match(await toZpl({ ...label, customer_address: `${'a'.repeat(199)}😀` }), /aaa\^FS/, 'no half of an emoji')
+  t.match(await toZpl({ ...label, customer_address: `${'a'.repeat(199)}කො` }), /aaa\^FS/, 'no letter without its vowel')
 })
 
 t.test('500 labels in ZPL are written in 25 slices, and other requests run in between', async t => {
@@ -159,7 +159,7 @@ t.test('fonts are unpacked: no table is inflated for each glyph', async t => {
   for (const [name, file] of readFonts()) t.equal(file.readUInt32BE(0), 0x00010000, name)
 })
 
-t.test('drawing stops once the client is gone', async t => {
+t.test('drawing stops once the client disconnects', async t => {
   for (const job of [
     { kind: 'labels', labels: Array(500).fill(label), layout: '100x150' } as const,
     { kind: 'run_sheet', labels: Array(500).fill(label), title: 'Van 7' } as const,
@@ -199,7 +199,7 @@ t.test('a text that does not fit ends with a whole letter and an ellipsis', asyn
     }
 })
 
-const bytesOf = async (pdf: Readable | undefined): Promise<number> => {
+const countBytes = async (pdf: Readable | undefined): Promise<number> => {
   let sum = 0
   for await (const part of pdf ?? []) sum += part.length
   return sum
@@ -212,25 +212,25 @@ t.test('refuses too many jobs; a job that fails or loses its reader delays no ot
   const [gone, ...waiting] = Array.from({ length: 10 }, (_, n) => printer.print(`tenant ${n % 3}`, job))
   t.equal(printer.print('another', job), undefined)
   gone?.destroy()
-  const sizes = await Promise.all(waiting.map(bytesOf))
+  const sizes = await Promise.all(waiting.map(countBytes))
   t.ok(sizes.every(size => size > 1_000))
   // A name that is null makes drawing throw.
   const broken = printer.print('demo', { ...job, labels: [{ ...label, customer_name: null as never }] })
   const beside = printer.print('another', job)
-  await t.rejects(bytesOf(broken))
-  t.ok((await bytesOf(beside)) > 1_000)
-  t.ok((await bytesOf(printer.print('demo', job))) > 1_000)
+  await t.rejects(countBytes(broken))
+  t.ok((await countBytes(beside)) > 1_000)
+  t.ok((await countBytes(printer.print('demo', job))) > 1_000)
   const [first, ...others] = Array.from({ length: 4 }, () => printer.print('demo', job))
   t.equal(printer.print('demo', job), undefined, 'one tenant leaves room for others')
   t.ok(printer.print('another', job)?.destroy())
-  await Promise.all([first, ...others].map(bytesOf))
+  await Promise.all([first, ...others].map(countBytes))
 })
 
 t.test('tenants take turns: one label of a tenant does not wait for 500 of another', async t => {
   const printer = new Printer()
   t.teardown(() => printer.close())
   const print = async (tenant: string, labels: Label[]): Promise<number> => {
-    await bytesOf(printer.print(tenant, { kind: 'labels', labels, layout: '100x150' }))
+    await countBytes(printer.print(tenant, { kind: 'labels', labels, layout: '100x150' }))
     return ended.push(tenant)
   }
   const ended: string[] = []
@@ -242,9 +242,9 @@ t.test('a thread that dies fails the jobs it draws, and the next job gets a new 
   const printer = new Printer()
   t.teardown(() => printer.close())
   const job = { kind: 'labels', labels: Array(500).fill(label), layout: '100x150' } as const
-  const drawn = bytesOf(printer.print('demo', job))
+  const drawn = countBytes(printer.print('demo', job))
   await Promise.all([t.rejects(drawn), turn().then(() => printer.close())])
-  t.ok((await bytesOf(printer.print('demo', { ...job, labels: [label] }))) > 1_000)
+  t.ok((await countBytes(printer.print('demo', { ...job, labels: [label] }))) > 1_000)
 })
 
 t.test('words as long as a field do not exhaust the memory of the thread', async t => {
@@ -258,7 +258,7 @@ t.test('words as long as a field do not exhaust the memory of the thread', async
     description: `${n}${long.slice(0, 480)}`,
   }))
   // If pdfkit kept every prefix of these words, the thread would run out of memory.
-  t.ok((await bytesOf(printer.print('demo', { kind: 'labels', labels, layout: 'a4x4' }))) > 10_000)
+  t.ok((await countBytes(printer.print('demo', { kind: 'labels', labels, layout: 'a4x4' }))) > 10_000)
 })
 
 t.test('a path that cannot be a waybill number gets 404', async t => {
@@ -271,6 +271,6 @@ t.test('one request prints up to 500 labels, and no more', async t => {
   const waybills = await book(...Array.from({ length: 100 }, () => ({})))
   const numbers = Array.from({ length: 500 }, (_, n) => waybills[n % 100])
   const { status, bytes } = await ask(`${ofMerchant}/labels`, { waybill_numbers: numbers })
-  t.strictSame([status, pagesOf(bytes)], [200, 500])
+  t.strictSame([status, countPages(bytes)], [200, 500])
   t.equal((await ask(`${ofMerchant}/labels`, { waybill_numbers: [...numbers, waybills[0]] })).status, 422)
 })

@@ -4,7 +4,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads'
 import { draw, type PrintJob } from './draw.ts'
 
 // A low priority lets requests go first on busy cores. Only Linux has a priority for each thread; elsewhere the call
-// would lower the whole process.
+// would lower the priority of the whole process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW)
 
 /** Draws each job into its own port, several jobs in turns, and stops one whose port is closed. */

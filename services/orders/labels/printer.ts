@@ -6,7 +6,7 @@ import type { PrintJob } from './draw.ts'
 const maxJobs = 10
 /** Limits the jobs of one tenant, which leaves room for others. */
 const maxJobsOfTenant = 4
-/** Limits the time to read a PDF: one that is not read to its end in this time is given up. */
+/** Limits the time to read a PDF: a PDF that is not read to its end by then is abandoned. */
 const maxMilliseconds = 120_000
 /** Ends an idle thread after this time, since it keeps 60 to 100 MB. */
 const idleMilliseconds = 60_000
@@ -72,7 +72,7 @@ const send = (thread: Worker, job: PrintJob, pdf: Readable): Promise<void> => {
     if (!pdf.destroyed) pdf.push(part === 'done' ? null : part)
     if (part === 'done') resolve()
   })
-  const onExit = (): void => reject(new Error('the thread that draws ended'))
+  const onExit = (): void => reject(new Error('the drawing thread ended'))
   pdf.once('close', resolve)
   thread.on('error', reject).on('exit', onExit)
   thread.postMessage({ job, port: port2 }, [port2])

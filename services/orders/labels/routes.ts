@@ -26,7 +26,7 @@ interface LabelsOptions extends OrderStore {
 const pdf = { 'application/pdf': { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) } }
 const zpl = { 'application/zpl': { schema: Type.String({ examples: ['^XA^FO32,32^FDDM00000001^FS^XZ'] }) } }
 
-/** Prints labels of all orders, and the sheet that a courier takes along. */
+/** Prints labels of all orders, and the run sheet of a courier. */
 export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
   await app.register(createLabelRoutes('AnyLabel'), options)
   acceptJson(app)
@@ -60,7 +60,7 @@ const findListed = async (
   return found
 }
 
-/** Creates the routes of labels. Each operationId contains `name`. */
+/** Creates the label routes. Each operationId contains `name`. */
 const createLabelRoutes =
   (name: string): FastifyPluginAsyncTypebox<LabelsOptions> =>
   async (app, options) => {

@@ -48,7 +48,7 @@ const breakWord = (page: Page, word: string, width: number, style: TextStyle): s
     ? [word]
     : Array.from(clusters.segment(word), ({ segment }) => segment)
 
-/** Limits the words that are measured whole, in UTF-16 units: no longer word fits on a line of a label. */
+/** Limits the words that are measured whole, in UTF-16 units: hardly any longer word fits on a line. */
 const maxWholeWord = 60
 
 const clusters = new Intl.Segmenter('si', { granularity: 'grapheme' })
@@ -57,7 +57,7 @@ const clusters = new Intl.Segmenter('si', { granularity: 'grapheme' })
 export const cut = (text: string, length: number): string =>
   text.length <= length ? text : text.slice(0, clusters.segment(text).containing(length)?.index)
 
-const withEllipsis = ([...lines]: readonly string[], max: number): string[] => {
+const addEllipsis = ([...lines]: readonly string[], max: number): string[] => {
   const last = lines[max - 1] ?? ''
   return lines.length <= max ? lines : [...lines.slice(0, max - 1), `${cut(last, last.length - 2)}…`]
 }
@@ -71,7 +71,7 @@ export const writeRight = (page: Page, text: string, right: number, y: number, s
 /** Writes the text below `y` in a column of `width` points, and returns where the next text begins. */
 export const write = (page: Page, text: string, x: number, y: number, width: number, style: TextStyle): number => {
   const { size, weight = 400, maxLines = 1 } = style
-  const lines = withEllipsis(breakLines(page, text.slice(0, 500), width, style), maxLines)
+  const lines = addEllipsis(breakLines(page, text.slice(0, 500), width, style), maxLines)
   for (const [index, line] of lines.entries()) {
     let left = x
     for (const { font, text } of splitRuns(line, weight)) {

@@ -12,33 +12,33 @@ const escapeText = (text: string): string =>
   )
 
 /** Writes a text of at most `lines` lines. Positions and sizes are in dots, 203 to the inch. */
-const text = (x: number, y: number, height: number, width: number, lines: number, value: string): string =>
+const writeText = (x: number, y: number, height: number, width: number, lines: number, value: string): string =>
   `^FO${x},${y}^A0N,${height},${height}^FB${width},${lines},4,L^FH_^FD${escapeText(cut(value, 200))}^FS`
 
-const line = (y: number): string => `^FO32,${y}^GB736,2,2^FS`
+const writeLine = (y: number): string => `^FO32,${y}^GB736,2,2^FS`
 
 /** Writes a label, 100 by 150 mm. */
 const writeLabel = (label: Label): string => {
   const cod = wordCod(label)
   return [
     '^XA^CI28^PW799^LL1199^LH0,0',
-    text(32, 32, 40, 480, 2, label.company),
-    text(32, 120, 24, 480, 1, label.booked_on),
-    text(32, 156, 32, 480, 2, label.merchant_business_name),
-    text(32, 230, 28, 480, 2, wordPlace(label.origin_city_name, label.origin_state_name)),
+    writeText(32, 32, 40, 480, 2, label.company),
+    writeText(32, 120, 24, 480, 1, label.booked_on),
+    writeText(32, 156, 32, 480, 2, label.merchant_business_name),
+    writeText(32, 230, 28, 480, 2, wordPlace(label.origin_city_name, label.origin_state_name)),
     `^FO540,32^BQN,2,${label.url.length > 60 ? 5 : 6}^FH_^FDMA,${escapeText(label.url)}^FS`,
-    line(336),
-    text(32, 350, 46, 736, 2, label.customer_name),
-    text(32, 452, 32, 736, 3, label.customer_address),
-    text(32, 566, 36, 736, 1, wordPhones(label)),
-    text(32, 616, 54, 736, 1, wordPlace(label.destination_city_name, label.destination_state_name)),
-    line(686),
-    text(32, 712, 76, 736, 1, cod ?? 'PREPAID'),
-    line(830),
-    text(32, 842, 28, 736, 1, wordFacts(label)),
-    text(32, 878, 26, 736, 2, label.description ?? ''),
-    `^FO32,952^BY${moduleDots(label.waybill_number)}^BCN,150,N,N,N,A^FH_^FD${escapeText(label.waybill_number.replaceAll('>', '>0'))}^FS`,
-    text(32, 1116, 44, 736, 1, label.waybill_number),
+    writeLine(336),
+    writeText(32, 350, 46, 736, 2, label.customer_name),
+    writeText(32, 452, 32, 736, 3, label.customer_address),
+    writeText(32, 566, 36, 736, 1, wordPhones(label)),
+    writeText(32, 616, 54, 736, 1, wordPlace(label.destination_city_name, label.destination_state_name)),
+    writeLine(686),
+    writeText(32, 712, 76, 736, 1, cod ?? 'PREPAID'),
+    writeLine(830),
+    writeText(32, 842, 28, 736, 1, wordFacts(label)),
+    writeText(32, 878, 26, 736, 2, label.description ?? ''),
+    `^FO32,952^BY${chooseDots(label.waybill_number)}^BCN,150,N,N,N,A^FH_^FD${escapeText(label.waybill_number.replaceAll('>', '>0'))}^FS`,
+    writeText(32, 1116, 44, 736, 1, label.waybill_number),
     '^XZ',
   ].join('\n')
 }
@@ -47,7 +47,7 @@ const writeLabel = (label: Label): string => {
  * Returns a module width that scans well and fits the label. A character takes 11 modules, and 35 modules surround the
  * text.
  */
-const moduleDots = (waybill: string): number => Math.max(1, Math.min(4, Math.floor(736 / (11 * waybill.length + 35))))
+const chooseDots = (waybill: string): number => Math.max(1, Math.min(4, Math.floor(736 / (11 * waybill.length + 35))))
 
 const labelsPerSlice = 20
 

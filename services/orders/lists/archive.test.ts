@@ -125,7 +125,7 @@ t.test('an order that is being taken back keeps its timeline', async t => {
   await client.query(`select from orders where waybill_number = 'DM00000001' for no key update`)
   await client.query(`update order_events set is_counted = false where waybill_number = 'DM00000001'`)
   const archiving = archive(false, [takeTimelines])
-  // Without a lock of its own, the archive waits for the event and then deletes it.
+  // If the archive took no lock, it would wait for the event and then delete it.
   await Promise.race([archiving, delay(1_000)])
   await client.query(`update orders set status_key = 'key_12' where waybill_number = 'DM00000001'`)
   await client.query('commit')
@@ -167,7 +167,7 @@ t.test('deletes nothing with an unwritable folder, a role without ownership, or 
   t.strictSame([await waybillsLeft(), readdirSync(folder)], [['DM00000001'], ['file']])
 })
 
-t.test('a large archive is written in portions, one file each', async t => {
+t.test('a large archive is written in parts, one file each', async t => {
   const { make, archive, archived, waybillsLeft, rows } = await fixture(t)
   await make('DM00000001', 'key_3', 500)
   await rows(`update audit set happened_at = now() - interval '500 days'`)

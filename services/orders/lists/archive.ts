@@ -7,7 +7,7 @@ const tables = ['order_events', 'order_edits', 'customer_actions', 'attempts', '
 
 /**
  * Takes the timelines of orders that have a final status, no open request, and a last event that is old enough. The
- * orders stay, so their waybills are never given out again.
+ * orders stay, so their waybills are never assigned again.
  */
 export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity', waybill = '']) => {
   const statuses = [...(await findStatuses(tx, tenant)).values()]
@@ -18,7 +18,7 @@ export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity'
       and created_at < now() - make_interval(days => ${days}) and status_key = any(${final}::text[])
     order by created_at, waybill_number limit ${ordersAtOnce}`
   const listed = orders.map(({ waybill }) => waybill)
-  // Skips orders that somebody is moving, taking back or editing; the next statement sees all that was written before.
+  // Skips orders that somebody is moving, taking back or editing; the next statement sees everything written before.
   // A lock writes the row, so orders whose timelines were taken earlier get none.
   const locked = await query<{ waybill: string }>(tx)`
     select waybill_number as waybill from orders

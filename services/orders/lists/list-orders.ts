@@ -33,7 +33,7 @@ export const selectOrders = (tenant: string, filter: OrderFilter, { after, offse
   const values: unknown[] = [tenant]
   const conditions = writeConditions(filter, values, after)
   const text = `
-    ${hits(filter, conditions, values)}
+    ${selectMatching(filter, conditions, values)}
     select *, ${hasMoneySql('page')} from (
       select ${orderColumnsSql} from hit order by hit.created_at desc, waybill_number desc
       limit ${add(values, limit)}::bigint offset ${add(values, offset)}::bigint
@@ -46,7 +46,7 @@ export const countOrders = async (tx: Tx, tenant: string, filter: OrderFilter, m
   const values: unknown[] = [tenant]
   const conditions = writeConditions(filter, values, after)
   const text = `
-    ${hits(filter, conditions, values)}
+    ${selectMatching(filter, conditions, values)}
     select count(*)::integer as count from (select from hit limit ${add(values, most)}) counted`
   return (await tx.rows<{ count: number }>(text, values))[0]?.count ?? 0
 }
@@ -55,7 +55,7 @@ export const countOrders = async (tx: Tx, tenant: string, filter: OrderFilter, m
  * Selects the matching orders. Filters by number, phone or day of an outcome match few orders, so they are materialized
  * first: the planner may otherwise scan all orders by age.
  */
-const hits = (filter: OrderFilter, conditions: readonly string[], values: unknown[]): string => {
+const selectMatching = (filter: OrderFilter, conditions: readonly string[], values: unknown[]): string => {
   const { waybill_number, order_no, phone, delivered_on, failed_on, search, phone_parts = [] } = filter
   const isNarrow = [waybill_number, order_no, phone, delivered_on, failed_on].some(value => value !== undefined)
   const matching = `select * from orders where ${conditions.join(' and ')}`
@@ -64,7 +64,7 @@ const hits = (filter: OrderFilter, conditions: readonly string[], values: unknow
   return `with hit as ${isNarrow ? '' : 'not'} materialized (${found})`
 }
 
-/** Finds where a search of the filter's orders stops; undefined: it reads all of them. */
+/** Finds the position where a search of the filter's orders stops; undefined: the search reads all of them. */
 export const findSearchEnd = async (tx: Tx, tenant: string, filter: OrderFilter, after: Position | undefined) => {
   const values: unknown[] = [tenant]
   const text = `
@@ -85,8 +85,8 @@ const add = (values: unknown[], value: unknown): string => `$${values.push(value
 type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 'search' | 'phone_parts'
 
 /**
- * Writes the condition of each filter, given the placeholder of its value. An index of the tenant's orders serves each
- * filter except those by city, which read orders by age until the page is full.
+ * Writes the condition of each filter, given the placeholder of its value. An index serves each filter except those by
+ * city, which read orders by age until the page is full.
  */
 const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value: string) => string>> = {
   merchant_id: id => `merchant_id = ${id}::bigint`,
@@ -105,9 +105,9 @@ const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value
 
 /**
  * Restricts orders to the present merchant of a business: the index by merchant then serves the filter. A business that
- * moved also has orders of its earlier merchant.
+ * moved also has orders of its earlier merchant, which this leaves out.
  */
-const ofOwnerSql = (id: string): string =>
+const ownerSql = (id: string): string =>
   `merchant_id = (select merchant_id from businesses where tenant_id = $1 and business_id = ${id}::bigint)`
 
 const writeConditions = (filter: OrderFilter, values: unknown[], after: Position | undefined): string[] => {
@@ -116,7 +116,7 @@ const writeConditions = (filter: OrderFilter, values: unknown[], after: Position
   return [
     'tenant_id = $1',
     ...given.map(([name, value]) => conditionSql[name as keyof typeof conditionSql](add(values, value))),
-    ...(business_id !== undefined && merchant_id === undefined ? [ofOwnerSql(add(values, business_id))] : []),
+    ...(business_id !== undefined && merchant_id === undefined ? [ownerSql(add(values, business_id))] : []),
     ...[created_from, created_at].flatMap(bound => (bound ? fromSql(bound, values) : [])),
     ...[created_to, created_at].flatMap(bound => (bound ? untilSql(bound, values) : [])),
     ...(after

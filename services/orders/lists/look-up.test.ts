@@ -8,7 +8,7 @@ const create = async (numbers: (string | null)[]): Promise<string[]> =>
   (await bulk(batch(numbers.map(order_no => order({ order_no }))))).body.data
 const lookUp = (body: unknown, token?: string) => request('/order/lookup', body, token === undefined ? {} : { token })
 
-t.test('finds orders by waybill, in the order of the request, and lists the missing ones', async t => {
+t.test('finds orders by waybill, in the sequence of the request, and lists the missing ones', async t => {
   const [first = '', second = ''] = await create(['A-1', null])
   await request('/order/cancel', { waybill_numbers: [second] })
   const { status, body } = await lookUp({ waybill_numbers: [second, 'DM99999999', ` ${first} `, second] })

@@ -18,15 +18,15 @@ const maxPerOrderNo = 10
 /** Allows each order number 100 escaped characters, and white space. */
 const bodyLimit = maxNumbers * 1_024
 
-const numbers = (maxLength: number, description: string) =>
+const listNumbers = (maxLength: number, description: string) =>
   Type.Optional(
     Type.Array(Type.String({ maxLength, pattern: '\\S' }), { minItems: 1, maxItems: maxNumbers, description }),
   )
 
 const LookUp = Type.Object(
   {
-    waybill_numbers: numbers(50, 'Give either these or order_nos.'),
-    order_nos: numbers(100, `Your own order numbers; each finds up to ${maxPerOrderNo} orders, the newest.`),
+    waybill_numbers: listNumbers(50, 'Give either these or order_nos.'),
+    order_nos: listNumbers(100, `Your own order numbers; each finds up to ${maxPerOrderNo} orders, the newest.`),
   },
   { title: 'LookUp', examples: [{ waybill_numbers: ['DM00000001', 'DM00000009'] }] },
 )
@@ -65,7 +65,7 @@ export const lookUpRoutes: FastifyPluginAsyncTypebox<OrderStore> = async (app, s
     response: { 200: LookedUp },
   }
   app.post('/order/lookup', { bodyLimit, serializerCompiler: () => JSON.stringify, schema }, async request => {
-    const { by, wanted } = wantedIn(request.body)
+    const { by, wanted } = readWanted(request.body)
     // Orders never have a number that Postgres refuses.
     const numbers = wanted.filter(number => !isBadText(number))
     const found = Map.groupBy(await lookUpOrders(store, request.merchant, by, numbers), order => order[by])
@@ -76,7 +76,7 @@ export const lookUpRoutes: FastifyPluginAsyncTypebox<OrderStore> = async (app, s
   })
 }
 
-const wantedIn = ({ waybill_numbers, order_nos }: Static<typeof LookUp>) => {
+const readWanted = ({ waybill_numbers, order_nos }: Static<typeof LookUp>) => {
   if ((waybill_numbers === undefined) === (order_nos === undefined))
     throw invalid({ waybill_numbers: ['Give either waybill_numbers or order_nos.'] })
   const by = order_nos ? 'order_no' : 'waybill_number'

@@ -24,11 +24,11 @@ const {
 await apply(tenantFile({ id: 'other' }))
 
 /**
- * Names the ten orders, which are made in the order of their numbers, a day apart. The even ones are confirmed; the
- * last two belong to Ceylon Books.
+ * Names one of ten orders, made in the order of their numbers, a day apart. The even ones are confirmed; the last two
+ * belong to Ceylon Books.
  */
 const number = (index: number): string => `DM0000000${index}`
-const made = async (index: number): Promise<void> => {
+const makeOne = async (index: number): Promise<void> => {
   const initial_status_key = index % 2 ? 'key_1' : 'key_2'
   const fields = { initial_status_key, order_no: `LS-${index % 5}`, customer_phone: `+94 (77) 000-010${index}` }
   if (index < 8) await make([number(index)], fields)
@@ -39,20 +39,20 @@ const made = async (index: number): Promise<void> => {
     number(index),
   ])
 }
-for (let index = 0; index < 10; index++) await made(index)
+for (let index = 0; index < 10; index++) await makeOne(index)
 
 type Row = { waybill_number: string }
-const numbersIn = (body: { data: Row[] }): number[] => body.data.map(row => Number(row.waybill_number.slice(2)))
+const readNumbers = (body: { data: Row[] }): number[] => body.data.map(row => Number(row.waybill_number.slice(2)))
 const listed = async (query: string, from = get): Promise<number[]> => {
   const { status, body } = await from(`/order?${query}`)
   if (status !== 200) throw new Error(JSON.stringify(body))
-  return numbersIn(body)
+  return readNumbers(body)
 }
 
 t.test('a merchant lists its own orders, newest first; staff list the orders of all merchants', async t => {
   t.strictSame(await listed(''), [7, 6, 5, 4, 3, 2, 1, 0])
   t.strictSame(await listed('', staffGet), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
-  t.strictSame(numbersIn((await get('/order', { token: booksToken })).body), [9, 8])
+  t.strictSame(readNumbers((await get('/order', { token: booksToken })).body), [9, 8])
   const abroad = { token: await createToken('shop@example.com', 'other'), tenant: 'other' }
   t.strictSame((await get('/order', abroad)).body.data, [])
   const staffAbroad = { token: await staffOf('Abroad', 'other'), tenant: 'other' }
@@ -109,7 +109,7 @@ t.test('filters narrow the list, in either spelling and together', async t => {
 t.test('pages have the usual shape', async t => {
   const { body } = await get('/order?per_page=3&page=2&status=key_2&x=1')
   const address = 'http://localhost:80/api/public/merchant/order'
-  t.strictSame(numbersIn(body), [0])
+  t.strictSame(readNumbers(body), [0])
   t.strictSame(body.links, {
     first: `${address}?per_page=3&status=key_2&x=1&page=1`,
     last: `${address}?per_page=3&status=key_2&x=1&page=2`,
@@ -140,14 +140,14 @@ t.test('pages have the usual shape', async t => {
 t.test('a cursor continues where a page ended, even when orders arrive meanwhile', async t => {
   const seen: number[] = []
   let { body } = await get('/order?per_page=3&created_to=2026-02-28')
-  seen.push(...numbersIn(body))
+  seen.push(...readNumbers(body))
   await make(['DM00000100'])
   await rows(`update orders set created_at = '2026-02-20' where waybill_number = 'DM00000100'`)
   for (let page = 0; body.meta.next_cursor && page < 9; page++) {
     const path = body.links.next?.includes('cursor=') ? body.links.next.replace(/^.*\/order/, '/order') : undefined
     body = (await get(path ?? `/order?per_page=3&created_to=2026-02-28&cursor=${body.meta.next_cursor}`)).body
     t.strictSame(Object.keys(body.meta), ['path', 'per_page', 'next_cursor'])
-    seen.push(...numbersIn(body))
+    seen.push(...readNumbers(body))
   }
   t.strictSame(seen, [7, 6, 5, 4, 3, 2, 1, 0])
   await rows(`delete from orders where waybill_number = 'DM00000100'`)
@@ -161,7 +161,7 @@ t.test('orders created at the same time are sorted by waybill, and each is on on
   let cursor = ''
   for (let page = 0; page < 5; page++) {
     const { body } = await get(`/order?per_page=2${cursor && `&cursor=${cursor}`}`)
-    seen.push(...numbersIn(body))
+    seen.push(...readNumbers(body))
     cursor = body.meta.next_cursor
   }
   t.strictSame(seen, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
@@ -262,9 +262,9 @@ t.test('other addresses below /order keep their methods', async t => {
 const date = (name: string) =>
   `The created ${name} field must be a date such as 2026-02-19 or a time such as 2026-02-19T08:00:00Z.`
 const cursor = 'The cursor field must be the next_cursor of a page.'
-const cursorOf = (text: string): string => Buffer.from(text).toString('base64url')
+const encodeCursor = (text: string): string => Buffer.from(text).toString('base64url')
 
-t.test('refuses odd input and names its field', async t => {
+t.test('refuses malformed input and names its field', async t => {
   const table: [string, string, string][] = [
     ['created_from=2026-02-30', 'created_from', date('from')],
     ['created_to=2026-13-01', 'created_to', date('to')],
@@ -284,8 +284,8 @@ t.test('refuses odd input and names its field', async t => {
     ['per_page=0', 'per_page', 'The per page field must be a whole number, 1 or more.'],
     ['cursor=x', 'cursor', cursor],
     ['cursor=%00', 'cursor', cursor],
-    [`cursor=${cursorOf('2026-02-30T08:00:00.000000Z DM1')}`, 'cursor', cursor],
-    [`cursor=${cursorOf('2026-02-19T08:00:00.000000Z \u0000')}`, 'cursor', cursor],
+    [`cursor=${encodeCursor('2026-02-30T08:00:00.000000Z DM1')}`, 'cursor', cursor],
+    [`cursor=${encodeCursor('2026-02-19T08:00:00.000000Z \u0000')}`, 'cursor', cursor],
   ]
   for (const [query, field, sentence] of table)
     for (const from of [get, staffGet]) {
@@ -306,7 +306,7 @@ t.test('refuses odd input and names its field', async t => {
 })
 
 /** Opens a fixture with one order and 10,100 older copies of it, a second apart. */
-const openLargeCounter = async (t: Test) => {
+const openLargeList = async (t: Test) => {
   const large = await ordersFixture(t)
   await large.make(['DM00000001'])
   await large.rows(`insert into orders (tenant_id, waybill_number, merchant_id, business_id, status_key, order_no,
@@ -321,7 +321,7 @@ const openLargeCounter = async (t: Test) => {
 }
 
 t.test('a list is counted up to 10,000, and continues by cursor', async t => {
-  const { get } = await openLargeCounter(t)
+  const { get } = await openLargeList(t)
   const { body } = await get('/order?per_page=1000&page=10')
   t.strictSame([body.meta.total, body.meta.last_page, body.data.length, body.links.next], [10_000, 10, 1000, null])
   t.equal((await get('/order')).body.meta.total, 10_000, 'a repetition returns the same count')
@@ -335,7 +335,7 @@ t.test('a list is counted up to 10,000, and continues by cursor', async t => {
 })
 
 t.test('with row-level security, each filter that has an index still uses it', async t => {
-  const { pool, rows } = await openLargeCounter(t)
+  const { pool, rows } = await openLargeList(t)
   await rows('analyze orders')
   const client = await pool.connect()
   t.teardown(() => client.release(true))

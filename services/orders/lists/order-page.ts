@@ -28,7 +28,7 @@ const { data, meta } = pages.ListBody(ListedOrder).properties
 const { path, per_page, ...counted } = meta.properties
 const Link = orNull(Type.String())
 const total = Type.Integer({
-  description: `The number of rows on all pages, ${maxCounted} at most. Pages by cursor have no total.`,
+  description: `The number of rows on all pages, ${maxCounted} at most. Pages by cursor and searches have no total.`,
 })
 
 export const OrderPage = Type.Object(

@@ -9,11 +9,11 @@ import { readScope } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
 import { addFinance, financeFields, listWithMoney } from '../money/finance-routes.ts'
-import { keysOfClass } from '../statuses/statuses.ts'
+import { listKeysOfClass } from '../statuses/statuses.ts'
 import { listRequests, maxRequests } from '../tracking/customer-requests.ts'
 import { tagState } from '../tracking/etag.ts'
 import { OrderStatus, type OrderView, StaffOrderView, TrackedOrderView } from '../tracking/order-schema.ts'
-import { merchantView, staffView, statusView } from '../tracking/order-view.ts'
+import { viewForMerchant, viewForStaff, viewStatus } from '../tracking/order-view.ts'
 import type { FindOrder, OrderStore, TrackedOrder } from '../tracking/read-orders.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
 import { createOrderPages, OrderPage, orderPageFields, wantedOrders } from './order-page.ts'
@@ -44,10 +44,10 @@ export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> 
   const one = { operationId: 'getOrder', summary: 'One order with its timeline' }
   addOne(app, options, oneOrder, { ...one, ...viewSchema(withFinance(TrackedOrderView)) }, (order, reply) => {
     tagWith(order, reply)
-    return viewWithFinance(options.pool, order, merchantView(order, new Date()))
+    return viewWithFinance(options.pool, order, viewForMerchant(order, new Date()))
   })
   const status = { operationId: 'getOrderStatus', summary: 'The status of an order', ...viewSchema(OrderStatus) }
-  addOne(app, options, `${oneOrder}/status`, status, order => statusView(order, new Date()))
+  addOne(app, options, `${oneOrder}/status`, status, order => viewStatus(order, new Date()))
 }
 
 /** Serves the orders of all merchants of a tenant. */
@@ -62,7 +62,7 @@ export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = a
     const requests = await inTenant(options.pool, tenant, (tx: Tx) =>
       listRequests(tx, tenant, { waybill_number }, undefined, maxRequests),
     )
-    return viewWithFinance(options.pool, order, staffView(order, requests, new Date()))
+    return viewWithFinance(options.pool, order, viewForStaff(order, requests, new Date()))
   })
 }
 
@@ -139,7 +139,7 @@ const resolveFilter = async (catalogues: Catalogues, tenant: string, filter: Ord
   }
   return {
     ...filter,
-    status_keys: status_class && keysOfClass(statuses, status_class),
+    status_keys: status_class && listKeysOfClass(statuses, status_class),
     phone_parts: search === undefined ? undefined : listPhoneParts(search, country),
   }
 }

@@ -2,13 +2,13 @@ import { type CountryCode, getCountryCallingCode, isSupportedCountry } from 'lib
 import { readDigits } from '../tracking/mask.ts'
 
 /**
- * Limits the orders that a request reads. Names have no index: it would cost each booking more than searches are worth.
+ * Limits the orders that a search reads. Names have no index: it would cost each booking more than searches are worth.
  */
 export const maxSearched = 20_000
 
 /**
- * Lists the spellings, as in `customer_phone` without blanks, that a typed part of a phone number may stand for.
- * Returns an empty list for any other text.
+ * Lists the digits in `customer_phone` that a typed part of a phone number may stand for. Returns an empty list for any
+ * other text.
  */
 export const listPhoneParts = (text: string, country: string): string[] => {
   const typed = readDigits(text)

@@ -32,7 +32,7 @@ const table = (name: string, confidence: Confidence, places: readonly (readonly 
     }
   })
 
-table('names, as booking takes them', 'exact', [
+table('names that booking accepts', 'exact', [
   ['Kotte', 'Kotte'],
   [' colombo   07 ', 'Colombo 07'],
   ['GALLE', 'Galle'],
@@ -44,7 +44,7 @@ table('names, as booking takes them', 'exact', [
   [{ text: 'Kandy', postalCode: ' 20000 ', stateName: 'kandy' }, 'Kandy'],
 ])
 
-table('aliases, as booking takes them', 'alias', [
+table('aliases that booking accepts', 'alias', [
   ['Mt. Lavinia', 'Mount Lavinia'],
   ['mt lavinia', 'Mount Lavinia'],
   ['COLOMBO 7', 'Colombo 07'],
@@ -245,7 +245,7 @@ table('Sinhala and Tamil names without an alias, by their sound', 'likely', [
   ['நுவரெலியா மாவட்டம், ஹட்டன்', 'Hatton'],
 ])
 
-table('fields beside the name', 'likely', [
+table('fields given with the name', 'likely', [
   [{ text: 'Nugegodha', stateName: 'Colombo' }, 'Nugegoda'],
   [{ text: 'Galle', stateName: 'Galle District' }, 'Galle'],
   [{ text: 'Galle', stateName: 'Southern Province' }, 'Galle'],

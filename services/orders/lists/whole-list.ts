@@ -39,7 +39,7 @@ type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined
 
 /**
  * Opens the list of all orders that match a filter, newest first, as of one moment: `{"data": [...]}`. The caller reads
- * or destroys it. Throws for a list that is too long, and while too many are being read.
+ * or destroys the stream. Throws for a list that is too long, and while too many are being read.
  */
 export type OpenWholeList = (caller: string, ...wanted: Wanted) => Promise<Readable>
 
@@ -74,9 +74,9 @@ const openList = async (tx: Tx, { catalogues }: OrderStore, maxSeconds: number, 
   }
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const options = { objectMode: false, highWaterMark: bufferedBytes }
-  const json = Readable.from(chunks(tx, total, write, resolve), options)
+  const json = Readable.from(writeChunks(tx, total, write, resolve), options)
   const timer = setTimeout(() => json.destroy(new Error('a whole list was not read in time')), maxSeconds * 1000)
-  // The event also comes for a list that was never read.
+  // A list that was never read also emits this event.
   json.once('close', resolve)
   return { json, closed: closed.finally(() => clearTimeout(timer)) }
 }
@@ -84,7 +84,7 @@ const openList = async (tx: Tx, { catalogues }: OrderStore, maxSeconds: number, 
 type WriteRows = (rows: ListedRow[]) => Promise<string>
 
 /** Turns rows into text, a batch at a time. Fails if there are fewer rows than were counted. */
-async function* chunks(tx: Tx, total: number, write: WriteRows, release: () => void) {
+async function* writeChunks(tx: Tx, total: number, write: WriteRows, release: () => void) {
   let count = 0
   let opening = '{"data":['
   while (count < total) {

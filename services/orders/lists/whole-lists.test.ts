@@ -126,7 +126,7 @@ t.test("a merchant's whole list has no order of another merchant", async t => {
 /** Returns true once every connection is free. */
 const isIdle = () => pool.idleCount === pool.totalCount && pool.waitingCount === 0
 
-t.test('a list without a reader is read ahead up to a limit, without changes that happen meanwhile', async t => {
+t.test('a list without a reader is buffered up to a limit, and shows no later changes', async t => {
   const many = await fixtureWith(t, 8_000)
   const open = createWholeLists({ pool: many.pool, catalogues: createCatalogues(many.pool, 2 ** 20) })
   const json = await open('a', 'demo', {})
@@ -172,7 +172,7 @@ const request = async (path: string): Promise<IncomingMessage> => {
   return response
 }
 
-t.test('a client that goes away frees the connection', async t => {
+t.test('a client that disconnects frees the connection', async t => {
   await large.add(10_000, 30_000)
   const response = await request('/api/public/merchant/order?noPagination')
   response.once('error', () => {})
@@ -182,7 +182,7 @@ t.test('a client that goes away frees the connection', async t => {
   t.pass()
 })
 
-t.test('a list that fails midway is cut off, so that clients do not take it for a whole one', async t => {
+t.test('a list that fails midway is cut off, so that clients do not mistake it for a whole one', async t => {
   const response = await request('/api/public/merchant/order?noPagination')
   const terminate = () =>
     rows(

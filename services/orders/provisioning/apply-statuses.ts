@@ -10,20 +10,20 @@ import type { TenantFile } from './tenant-file.ts'
  * Returns the desired set of a tenant: the file's own, or the existing or standard one with the file's names, colours,
  * descriptions and bookings.
  */
-const wantedSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): Status[] => {
+const buildSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): Status[] => {
   if (isWholeSet(entries))
     return entries.map(entry => ({ name: entry.key, color: 'secondary', description: '', moves: [], ...entry }))
   const changed = new Map(entries.map(entry => [entry.key, entry]))
-  return baseSet(current).map(status => ({ ...status, ...changed.get(status.key), moves: status.moves }))
+  return findBase(current).map(status => ({ ...status, ...changed.get(status.key), moves: status.moves }))
 }
 
-const baseSet = (current: Statuses): readonly Status[] => (current.size > 0 ? [...current.values()] : standardStatuses)
+const findBase = (current: Statuses): readonly Status[] => (current.size > 0 ? [...current.values()] : standardStatuses)
 
 /** Lists entries for statuses that the tenant lacks or, for a new set, missing statuses that orders have. */
 export const findStatusErrors = async (tx: Tx, file: TenantFile): Promise<FieldErrors> => {
   const { tenant, statuses: entries = [] } = file
   if (isWholeSet(entries)) return findKeysInUse(tx, file)
-  const keys = baseSet(await findStatuses(tx, tenant.id)).map(({ key }) => key)
+  const keys = findBase(await findStatuses(tx, tenant.id)).map(({ key }) => key)
   const errors: FieldErrors = {}
   for (const [index, { key }] of entries.entries())
     if (!keys.includes(key))
@@ -45,7 +45,7 @@ const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Pro
 
 /** Returns the desired statuses and moves of the tenant. */
 export const findStatusRows = async (tx: Tx, file: TenantFile): Promise<Wanted[]> => {
-  const wanted = wantedSet(file, await findStatuses(tx, file.tenant.id))
+  const wanted = buildSet(file, await findStatuses(tx, file.tenant.id))
   return [
     {
       table: 'statuses',

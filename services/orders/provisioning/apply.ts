@@ -19,9 +19,9 @@ import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
 /**
  * Brings a tenant to the state of a checked file, in one transaction. Deactivates states, cities and businesses that
- * the file no longer names, and deletes zones and rates that its cards no longer have; merchants and cards that it does
- * not name stay. `dryRun` rolls the same transaction back. `reread` makes the file again once no other operator can
- * change the tenant. Resolves once no process admits a token that the changes ended.
+ * the file no longer names, and deletes aliases, zones, rates, statuses and moves that it no longer has; merchants and
+ * cards that it does not name stay. `dryRun` rolls the same transaction back. `reread` makes the file again once no
+ * other operator can change the tenant. Resolves once no process admits a token that the changes ended.
  */
 export const applyTenant = async (
   pool: pg.Pool,

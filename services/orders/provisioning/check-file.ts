@@ -9,7 +9,7 @@ import { MerchantsFile, TenantFile } from './tenant-file.ts'
 const check = TypeCompiler.Compile(TenantFile)
 const checkMerchantsFile = TypeCompiler.Compile(MerchantsFile)
 
-/** Returns true for a file of merchants, which has neither states nor rate cards. */
+/** Returns true for a file of merchants only, which has neither states nor rate cards. */
 const isOfMerchants = (value: Partial<TenantFile> | null): boolean =>
   value?.merchants !== undefined && value.states === undefined && value.rate_cards === undefined
 
@@ -44,7 +44,7 @@ type Add = (path: string, sentence: string) => void
 const unique = (add: Add, what: string) => {
   const seen = new Set<unknown>()
   return (path: string, value: unknown, key = value): void => {
-    if (seen.has(key)) add(path, `The ${what} ${value} is there twice.`)
+    if (seen.has(key)) add(path, `The ${what} ${value} appears twice.`)
     seen.add(key)
   }
 }
@@ -102,7 +102,7 @@ const checkRateCards = ({ states, rate_cards }: TenantFile, add: Add): void => {
 }
 
 const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities: Set<number>, add: Add): void => {
-  const elsewhere = unique(add, 'zone of all other cities,')
+  const elsewhere = unique(add, 'zone of all other cities')
   const zoneCity = unique(add, 'city')
   for (const [zone, members] of Object.entries(card.zones)) {
     // The schema does not check names with a line break.
@@ -146,8 +146,7 @@ const checkStatuses = ({ statuses = [] }: TenantFile, add: Add): void => {
 const checkSet = (statuses: Entries, add: Add): void => {
   const keys = new Set(statuses.map(({ key }) => key))
   const missing = merchantStatusKeys.filter(key => !keys.has(key))
-  if (missing.length > 0)
-    add('statuses', `The set lacks ${missing.join(' and ')}, which the calls of merchants rely on.`)
+  if (missing.length > 0) add('statuses', `The set lacks ${missing.join(' and ')}, which merchants' requests rely on.`)
   for (const [index, { name, moves }] of statuses.entries()) {
     const path = `statuses.${index}`
     if (name === undefined) add(`${path}.name`, required('name'))

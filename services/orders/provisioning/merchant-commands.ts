@@ -50,7 +50,7 @@ const change = (pool: pg.Pool, request: MerchantRequest, fields: object): Promis
     return { ...current, ...fields }
   })
 
-/** Reads the merchant again once no other operator can change it, so that the changes of another are kept. */
+/** Reads the merchant again once no other operator can change it, which keeps another operator's changes. */
 const apply = async (pool: pg.Pool, tenant: string, read: (tx: Tx) => Promise<object>): Promise<Applied> => {
   await requireTenant(pool, tenant)
   const readFile = async (tx: Tx) => ({ tenant: { id: tenant }, merchants: [await read(tx)] }) as MerchantsFile

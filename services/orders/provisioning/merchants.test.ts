@@ -36,14 +36,14 @@ const open = async (t: Test) => {
   /** Runs the service as another process would: it shares only the database. */
   const other = await createOrders(ordersOptions)
   t.teardown(() => other.app.close())
-  const statusElsewhere = async (token: string) => {
+  const readStatusElsewhere = async (token: string) => {
     const headers = { 'x-tenant': 'demo', authorization: `Bearer ${token}` }
     return (await other.app.inject({ url: '/api/public/merchant/user/get-current', headers })).statusCode
   }
   /** Returns the status of a request in this process and in the other. */
-  const statusesOf = async (token: string) => [
+  const readStatuses = async (token: string) => [
     (await request('/user/get-current', undefined, { token })).status,
-    await statusElsewhere(token),
+    await readStatusElsewhere(token),
   ]
   /** Begins a transaction of another operator; `waitForIt` resolves when somebody waits for its locks. */
   const begin = async () => {
@@ -59,14 +59,14 @@ const open = async (t: Test) => {
     }
     return { operator, waitForIt }
   }
-  return { ...built, apply, login, statusesOf, statusElsewhere, begin }
+  return { ...built, apply, login, readStatuses, readStatusElsewhere, begin }
 }
 
 t.test('a new password ends the tokens of logins, at once and in every process', async t => {
-  const { apply, login, statusesOf, token, rows } = await open(t)
+  const { apply, login, readStatuses, token, rows } = await open(t)
   const tokens = [(await login()).body.token, (await login()).body.token]
   const books = (await login({ email: 'books@example.com', password: 'ceylon-books-demo' })).body.token
-  for (const live of [...tokens, token, books]) t.strictSame(await statusesOf(live), [200, 200])
+  for (const live of [...tokens, token, books]) t.strictSame(await readStatuses(live), [200, 200])
   const ended = await rows(
     `select token_id as id from tokens join merchants using (tenant_id, merchant_id)
     where from_login and email = $1 order by tokens.created_at`,
@@ -77,11 +77,11 @@ t.test('a new password ends the tokens of logins, at once and in every process',
     ...ended.map(({ id }) => `login token ${id} revoked: the password of shop@example.com changed`),
   ]
   t.same(await apply({ password: 'another-password' }, true), lines)
-  for (const live of tokens) t.strictSame(await statusesOf(live), [200, 200], 'a dry run ends nothing')
+  for (const live of tokens) t.strictSame(await readStatuses(live), [200, 200], 'a dry run ends nothing')
   t.same(await apply({ password: 'another-password' }), lines)
-  for (const dead of tokens) t.strictSame(await statusesOf(dead), [401, 401])
-  t.strictSame(await statusesOf(token), [200, 200], 'the token of the operator stays')
-  t.strictSame(await statusesOf(books), [200, 200], 'the tokens of another merchant stay')
+  for (const dead of tokens) t.strictSame(await readStatuses(dead), [401, 401])
+  t.strictSame(await readStatuses(token), [200, 200], 'the token of the operator stays')
+  t.strictSame(await readStatuses(books), [200, 200], 'the tokens of another merchant stay')
   t.match(await login(), { status: 422 })
   t.match(await login({ ...shop, password: 'another-password' }), { status: 200 })
   const audited = await rows(`select object_id from audit where action = 'token.revoked' order by object_id`)
@@ -213,14 +213,14 @@ t.test('refuses an ambiguous merchant, and reports every other error too', async
 })
 
 t.test('a deactivated merchant has no valid token and no login; its orders stay', async t => {
-  const { apply, login, bulk, statusesOf, token, pool, app } = await open(t)
+  const { apply, login, bulk, readStatuses, token, pool, app } = await open(t)
   const [waybill] = (await bulk(batch())).body.data
   const ofLogin = (await login()).body.token
-  for (const live of [token, ofLogin]) t.strictSame(await statusesOf(live), [200, 200])
+  for (const live of [token, ofLogin]) t.strictSame(await readStatuses(live), [200, 200])
   t.same(await apply({ active: false }), [
     'merchant shop@example.com deactivated: its tokens are refused; its orders stay',
   ])
-  for (const dead of [token, ofLogin]) t.strictSame(await statusesOf(dead), [401, 401])
+  for (const dead of [token, ofLogin]) t.strictSame(await readStatuses(dead), [401, 401])
   t.match(await bulk(batch()), { status: 401, body: { message: 'Unauthenticated.' } })
   const refused = await login()
   t.match(refused, { status: 422, body: { errors: { email: ['These credentials do not match our records.'] } } })
@@ -235,21 +235,21 @@ t.test('a deactivated merchant has no valid token and no login; its orders stay'
   const { data } = (await app.inject({ url: `/api/staff/order/${waybill}`, headers })).json()
   t.match(data, { waybill_number: waybill, merchant: { name: 'Lanka Shoes' } })
   t.same(await apply({ active: true }), ['merchant shop@example.com changed'])
-  for (const live of [token, ofLogin]) t.strictSame(await statusesOf(live), [200, 200], 'its tokens are valid again')
+  for (const live of [token, ofLogin]) t.strictSame(await readStatuses(live), [200, 200], 'its tokens are valid again')
 })
 
 t.test('a logout ends only the token it is sent with', async t => {
-  const { login, request, statusesOf, statusElsewhere, token, rows } = await open(t)
+  const { login, request, readStatuses, readStatusElsewhere, token, rows } = await open(t)
   const mine = (await login()).body.token
-  t.strictSame(await statusesOf(mine), [200, 200])
+  t.strictSame(await readStatuses(mine), [200, 200])
   const logout = (body: unknown, given: string) => request('/logout', body, { token: given })
   t.match(await logout({ device: 'x' }, mine), { status: 200, body: { message: 'success' } })
   t.match(await logout({}, mine), { status: 401, body: { message: 'Unauthenticated.' } })
-  for (let polls = 0; (await statusElsewhere(mine)) === 200; polls++) {
+  for (let polls = 0; (await readStatusElsewhere(mine)) === 200; polls++) {
     if (polls > 600) throw new Error('the other process still admits the token')
     await delay(50)
   }
-  t.strictSame(await statusesOf(token), [200, 200])
+  t.strictSame(await readStatuses(token), [200, 200])
   t.match(
     await rows(
       `select actor_kind, actor = merchant_id::text as own, object_id = token_id as same from audit
@@ -259,5 +259,5 @@ t.test('a logout ends only the token it is sent with', async t => {
     [{ actor_kind: 'merchant', own: true, same: true }],
   )
   t.match(await logout('', token), { status: 200 }, 'a logout ends a token of the operator too, and needs no body')
-  t.strictSame((await statusesOf(token))[0], 401)
+  t.strictSame((await readStatuses(token))[0], 401)
 })

@@ -16,7 +16,7 @@ const fileWith = (values: Record<string, unknown>): TenantFile => {
     const names = path.split('.')
     const last = names.pop() ?? ''
     // biome-ignore lint/suspicious/noExplicitAny: the path may lead anywhere
-    const parent = names.reduce((place: any, name) => place[name], file)
+    const parent = names.reduce((node: any, name) => node[name], file)
     if (value !== undefined) parent[last] = value
     else if (Array.isArray(parent)) parent.splice(Number(last), 1)
     else delete parent[last]
@@ -54,13 +54,13 @@ const mistakes: [string, unknown, string, string?][] = [
   ['states.0.name', 'x'.repeat(256), 'The name field must be a text of 1 to 255 characters.'],
   ['states.0.cities.1.name', ' ', 'The name field is required.'],
   ['states.0.cities.1.postal_code', '1'.repeat(21), 'The postal code field must not be greater than 20 characters.'],
-  ['states.1.id', 1, 'The state id 1 is there twice.'],
-  ['states.1.name', ' COLOMBO', 'The state name colombo is there twice.'],
-  ['states.1.cities.0.id', 1500, 'The city id 1500 is there twice.'],
-  ['states.0.cities.1.name', 'kotte ', 'The city name kotte is there twice.'],
-  ['states.0.cities.1.aliases', ['DEHIWALA'], 'The city name dehiwala is there twice.', 'states.0.cities.1.aliases.0'],
-  ['states.0.cities.1.aliases', ['Kotte'], 'The city name kotte is there twice.', 'states.0.cities.1.aliases.0'],
-  ['states.0.cities.1.aliases', ['Hill', ' hill'], 'The city name hill is there twice.', 'states.0.cities.1.aliases.1'],
+  ['states.1.id', 1, 'The state id 1 appears twice.'],
+  ['states.1.name', ' COLOMBO', 'The state name colombo appears twice.'],
+  ['states.1.cities.0.id', 1500, 'The city id 1500 appears twice.'],
+  ['states.0.cities.1.name', 'kotte ', 'The city name kotte appears twice.'],
+  ['states.0.cities.1.aliases', ['DEHIWALA'], 'The city name dehiwala appears twice.', 'states.0.cities.1.aliases.0'],
+  ['states.0.cities.1.aliases', ['Kotte'], 'The city name kotte appears twice.', 'states.0.cities.1.aliases.0'],
+  ['states.0.cities.1.aliases', ['Hill', ' hill'], 'The city name hill appears twice.', 'states.0.cities.1.aliases.1'],
   [
     'states.0.cities.1.aliases',
     [''],
@@ -72,13 +72,13 @@ const mistakes: [string, unknown, string, string?][] = [
     Array.from('abcdefghijklmnopqrstu'),
     'The aliases field must not have more than 20 items.',
   ],
-  ['rate_cards.1', tenantFile().rate_cards[0], 'The rate card standard is there twice.', 'rate_cards.1.name'],
+  ['rate_cards.1', tenantFile().rate_cards[0], 'The rate card standard appears twice.', 'rate_cards.1.name'],
   ['rate_cards.0.zones.north.1', 9, 'There is no city 9 in this file.'],
-  ['rate_cards.0.zones.north.1', 1500, 'The city 1500 is there twice.'],
-  ['rate_cards.0.zones.rest', '*', 'The zone of all other cities, * is there twice.'],
+  ['rate_cards.0.zones.north.1', 1500, 'The city 1500 appears twice.'],
+  ['rate_cards.0.zones.rest', '*', 'The zone of all other cities * appears twice.'],
   ['rate_cards.0.rates.0.from', 'moon', 'The card has no zone moon.'],
   ['rate_cards.0.rates.0.to', 'toString', 'The card has no zone toString.'],
-  ['rate_cards.0.rates.1.to', 'metro', 'The pair of zones metro to metro is there twice.', 'rate_cards.0.rates.1'],
+  ['rate_cards.0.rates.1.to', 'metro', 'The pair of zones metro to metro appears twice.', 'rate_cards.0.rates.1'],
   ['rate_cards.0.rates.1.first_kg', 90.125, 'It has more than two decimals.'],
   ['rate_cards.0.cod_fee_percent', 1.125, 'It has more than two decimals.'],
   ['tenant.tax_percent', 101, 'The tax percent field must be a percentage from 0 to 100 with at most two decimals.'],
@@ -86,7 +86,7 @@ const mistakes: [string, unknown, string, string?][] = [
   [
     'tenant.money',
     { payable_when: 'soon' },
-    'The payable when field must be delivered, handed_over, banked.',
+    'The payable when field must be one of delivered, handed_over, banked.',
     'tenant.money.payable_when',
   ],
   [
@@ -100,18 +100,18 @@ const mistakes: [string, unknown, string, string?][] = [
   ['rate_cards.0.rates.1.first_kg', '450', `The first kg field ${price}`],
   ['rate_cards.0.rates.1.each_extra_kg', -1, `The each extra kg field ${price}`],
   ['merchants.0.email', 'shop', 'The email field must be an e-mail address.'],
-  ['merchants.1.email', 'SHOP@example.com', 'The e-mail address shop@example.com is there twice.'],
+  ['merchants.1.email', 'SHOP@example.com', 'The e-mail address shop@example.com appears twice.'],
   ['merchants.0.password', 'short', 'The password field must be 8 to 255 characters long.'],
   ['merchants.1.rate_card', 'gold', 'There is no rate card gold in this file.'],
-  ['merchants.1.businesses.0.id', 7290, 'The business id 7290 is there twice.'],
+  ['merchants.1.businesses.0.id', 7290, 'The business id 7290 appears twice.'],
   ['merchants.0.businesses.1.default', true, 'A merchant has one default business at most.', 'merchants.0.businesses'],
 ]
 
 t.test('an error in a file is reported under its path', async t => {
-  for (const [path, value, sentence, toldAt = path] of mistakes)
+  for (const [path, value, sentence, reportedAt = path] of mistakes)
     t.strictSame(
       validationErrors(fileWith({ [path]: value })),
-      { [toldAt]: [sentence] },
+      { [reportedAt]: [sentence] },
       `${path} ${JSON.stringify(value)}`,
     )
 })
@@ -185,7 +185,7 @@ const tables = [
 ]
 
 /** Applies the small tenant to a database; `apply` returns the changes as lines. */
-const provide = async (t: Test) => {
+const open = async (t: Test) => {
   const { database, bulk, rows } = await build(t)
   // Resembles the command's own pool: its statements may take long.
   const pool = createPool({ url: database.url, name: 'test operator', connections: 2, statementSeconds: 600 })
@@ -205,7 +205,7 @@ const provide = async (t: Test) => {
 }
 
 t.test('applying a file again changes nothing', async t => {
-  const { apply, everything, version } = await provide(t)
+  const { apply, everything, version } = await open(t)
   const before = await everything()
   t.equal(await version(), '2')
   t.strictSame(await apply(tenantFile()), [])
@@ -213,7 +213,7 @@ t.test('applying a file again changes nothing', async t => {
 })
 
 t.test('every change is reported, raises the version and can be reverted', async t => {
-  const { apply, version } = await provide(t)
+  const { apply, version } = await open(t)
   const table: [Record<string, unknown>, string[]][] = [
     [{ 'tenant.name': 'Demo' }, ['tenant demo changed']],
     [{ 'states.2.name': 'North' }, ['state 3 changed']],
@@ -248,7 +248,7 @@ t.test('every change is reported, raises the version and can be reverted', async
 })
 
 t.test('a dry run reports the same changes and writes nothing', async t => {
-  const { apply, everything } = await provide(t)
+  const { apply, everything } = await open(t)
   const files = [
     fileWith({ 'tenant.id': 'fresh' }),
     fileWith({ 'states.1.cities.1': undefined, 'rate_cards.0.zones.north': [2100], 'merchants.1.name': 'Books' }),
@@ -264,7 +264,7 @@ t.test('a dry run reports the same changes and writes nothing', async t => {
 })
 
 t.test('a city left out of the file cannot be chosen until it is back', async t => {
-  const { apply, rows, bulk } = await provide(t)
+  const { apply, rows, bulk } = await open(t)
   const toHikkaduwa = batch([order({ destination_city_id: 2101 })])
   const isActive = `select is_active from cities where tenant_id = 'demo' and city_id = 2101`
   t.equal((await bulk(toHikkaduwa)).status, 200)
@@ -277,14 +277,14 @@ t.test('a city left out of the file cannot be chosen until it is back', async t 
 })
 
 t.test('a state left out of the file is deactivated with its cities', async t => {
-  const { apply } = await provide(t)
+  const { apply } = await open(t)
   const file = fileWith({ 'states.2': undefined, 'rate_cards.0.zones.north': [] })
   const changes = ['state 3 deactivated', 'city 3000 deactivated', 'zone of city standard / 3000 removed']
   t.strictSame(await apply(file), changes)
 })
 
 t.test('a zone and a rate left out are removed', async t => {
-  const { apply, rows } = await provide(t)
+  const { apply, rows } = await open(t)
   const changes = await apply(fileWith({ 'rate_cards.0.zones.north': undefined, 'rate_cards.0.rates.0': undefined }))
   t.strictSame(changes, [
     'zone standard / north removed',
@@ -296,7 +296,7 @@ t.test('a zone and a rate left out are removed', async t => {
 })
 
 t.test('merchants and cards that a file does not name stay', async t => {
-  const { apply, everything } = await provide(t)
+  const { apply, everything } = await open(t)
   const before = await everything()
   t.strictSame(await apply(fileWith({ 'merchants.0': undefined })), [])
   t.strictSame(await apply(fileWith({ merchants: [], rate_cards: [] })), [])
@@ -304,7 +304,7 @@ t.test('merchants and cards that a file does not name stay', async t => {
 })
 
 t.test('refuses the whole file for a business of a merchant that the file does not name', async t => {
-  const { apply, everything } = await provide(t)
+  const { apply, everything } = await open(t)
   const before = await everything()
   const file = fileWith({ 'merchants.0': undefined, 'merchants.0.businesses.0.id': 7290, 'tenant.name': 'Other' })
   t.strictSame(await apply(file), {
@@ -314,7 +314,7 @@ t.test('refuses the whole file for a business of a merchant that the file does n
 })
 
 t.test('a business can move to another merchant of the file, and be left out', async t => {
-  const { apply, rows } = await provide(t)
+  const { apply, rows } = await open(t)
   const moved = fileWith({
     'merchants.0.businesses.1': undefined,
     'merchants.1.businesses.1': { id: 7291, name: 'Outlet' },
@@ -328,7 +328,7 @@ t.test('a business can move to another merchant of the file, and be left out', a
 })
 
 t.test('a password is hashed anew only when it changes', async t => {
-  const { apply, rows } = await provide(t)
+  const { apply, rows } = await open(t)
   const hash = async () =>
     (await rows(`select password_hash from merchants where email = 'shop@example.com'`))[0].password_hash
   const before = await hash()
@@ -357,7 +357,7 @@ t.test('passwords are hashed before the transaction: many of them do not keep it
 })
 
 t.test('two operators applying a new tenant at once both succeed', async t => {
-  const { apply, rows } = await provide(t)
+  const { apply, rows } = await open(t)
   const file = fileWith({ 'tenant.id': 'fresh' })
   await Promise.all([apply(file), apply(file)])
   t.strictSame(await rows(`select count(*)::integer as cities from cities where tenant_id = 'fresh'`), [{ cities: 5 }])
@@ -404,10 +404,10 @@ const largeFile = (zoneCount: number): TenantFile => {
     name: `State ${state}`,
     cities: cityIds.filter(id => id % 25 === state).map(id => ({ id, name: `City ${id}` })),
   }))
-  const citiesOf = (zone: number) => cityIds.filter(id => id % zoneCount === zone)
+  const listCities = (zone: number) => cityIds.filter(id => id % zoneCount === zone)
   const card = {
     name: 'large',
-    zones: Object.fromEntries(zones.map((name, zone) => [name, citiesOf(zone)])),
+    zones: Object.fromEntries(zones.map((name, zone) => [name, listCities(zone)])),
     rates: zones.flatMap((from, f) =>
       zones.map((to, index) => ({ from, to, first_kg: f + index, each_extra_kg: 9.5 })),
     ),
@@ -416,7 +416,7 @@ const largeFile = (zoneCount: number): TenantFile => {
 }
 
 t.test('2,000 cities and a card of 200 zones are applied, applied again and cut down in seconds', async t => {
-  const { apply, rows } = await provide(t)
+  const { apply, rows } = await open(t)
   const timed = async (what: string, file: TenantFile): Promise<number> => {
     const started = performance.now()
     const changes = await apply(file)

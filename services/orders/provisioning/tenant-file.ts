@@ -25,7 +25,7 @@ const Percent = Type.Number({
 const Check = oneOf(['refuse', 'warn', 'off'], { must: 'be refuse, warn or off' })
 
 const payable = {
-  payable_when: Type.Optional(oneOf(payableWhen, { must: `be ${payableWhen.join(', ')}` })),
+  payable_when: Type.Optional(oneOf(payableWhen, { must: `be one of ${payableWhen.join(', ')}` })),
   payable_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
 }
 
@@ -136,7 +136,7 @@ const Merchant = closed({
   ...payable,
   /** true: invoices deduct no charges, and the merchant pays the charges separately. */
   charges_apart: Type.Optional(Type.Boolean()),
-  /** Gets the messages of rules on invoice.deposited. */
+  /** Receives the messages of rules on invoice.deposited. */
   phone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
   businesses: Type.Array(Business),
 })
@@ -150,7 +150,7 @@ const StatusEntry = closed({
   description: Type.Optional(Type.String({ maxLength: 255 })),
   moves: Type.Optional(Type.Array(Key)),
   /** Sets what a move to the status books; by default its key decides. */
-  books: Type.Optional(oneOf(bookings, { must: `be ${bookings.join(', ')}` })),
+  books: Type.Optional(oneOf(bookings, { must: `be one of ${bookings.join(', ')}` })),
 })
 
 /** Describes a tenant in one file, as `orders apply` reads it. */

@@ -83,15 +83,15 @@ t.test('the period begins at midnight; deactivated merchants and cities are left
 
 const city = (id: number) => ({ id, name: '', postalCode: null, state: { id: 1, name: '' } })
 
-t.test('tries one tenant while the database is away, however many tenants have counts', async t => {
+t.test('tries one tenant while the database is unavailable, however many tenants have counts', async t => {
   let tries = 0
-  const away = new Proxy(pool, {
+  const unavailable = new Proxy(pool, {
     get: (target, name) =>
       name === 'connect'
-        ? () => Promise.reject(Object.assign(new Error('away'), { code: 'ECONNREFUSED', tries: tries++ }))
+        ? () => Promise.reject(Object.assign(new Error('unavailable'), { code: 'ECONNREFUSED', tries: tries++ }))
         : Reflect.get(target, name),
   })
-  const recorder = createRateGaps(away, pino({ level: 'silent' }))
+  const recorder = createRateGaps(unavailable, pino({ level: 'silent' }))
   for (const tenant of ['demo', 'other', 'third'])
     recorder.record({ tenant, merchantId: '1' }, [{ origin: city(1500), destination: city(3000), parcels: 1 }])
   await Promise.all([recorder.flush(), recorder.flush(), recorder.flush()])
@@ -100,11 +100,11 @@ t.test('tries one tenant while the database is away, however many tenants have c
   t.equal(tries, 2)
 })
 
-t.test('memory is bounded, counts survive a database that is away, and closing stores them', async t => {
-  let isAway = true
+t.test('memory is bounded, counts survive an unavailable database, and closing stores them', async t => {
+  let isUnavailable = true
   const flaky = new Proxy(pool, {
     get: (target, name) =>
-      name === 'connect' && isAway ? () => Promise.reject(new Error('away')) : Reflect.get(target, name),
+      name === 'connect' && isUnavailable ? () => Promise.reject(new Error('unavailable')) : Reflect.get(target, name),
   })
   const recorder = createRateGaps(flaky, pino({ level: 'silent' }))
   const merchant = { tenant: 'demo', merchantId: '1' }
@@ -112,7 +112,7 @@ t.test('memory is bounded, counts survive a database that is away, and closing s
     recorder.record(merchant, [{ origin: city(1500), destination: city(id), parcels: 2 }])
   await recorder.flush()
   recorder.record(merchant, [{ origin: city(1500), destination: city(1), parcels: 3 }])
-  isAway = false
+  isUnavailable = false
   await recorder.close()
   const [stored] = await rows('select count(*)::int, sum(asked_for)::int from rate_gaps')
   t.strictSame(stored, { count: 10_000, sum: 20_003 })

@@ -37,20 +37,20 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger) => {
   const store = async (): Promise<void> => {
     clearTimeout(timer)
     timer = undefined
-    const taken = Map.groupBy(counts.values(), ({ tenant }) => tenant)
+    const unstored = Map.groupBy(counts.values(), ({ tenant }) => tenant)
     counts = new Map()
-    for (const [tenant, missing] of taken) {
+    for (const [tenant, missing] of unstored) {
       try {
         await inTenant(pool, tenant, (tx: Tx) => addMissing(tx, tenant, missing))
-        taken.delete(tenant)
+        unstored.delete(tenant)
       } catch (err) {
         logger.warn({ err, tenant }, 'rate_gaps.not_stored')
         // Every other tenant would wait for the database in vain, and so would a process that stops.
         if (isUnavailable(err)) break
       }
     }
-    // The failed tenant comes last next time.
-    for (const missing of [...taken.values()].reverse()) missing.forEach(add)
+    // The tenant that failed comes last next time.
+    for (const missing of [...unstored.values()].reverse()) missing.forEach(add)
   }
   const flush = (): Promise<void> => {
     flushing ??= store().finally(() => {

@@ -26,7 +26,7 @@ export interface TenantOptions extends DrainOptions, PostOptions {
 
 type Held = Lease<AcquiredLease>
 /** Names a reason to end a drain before everything that was read is delivered. */
-type Obstacle = PostFailure | { readonly kind: 'leased_elsewhere' }
+type EndReason = PostFailure | { readonly kind: 'leased_elsewhere' }
 
 /**
  * Delivers the tenant's oldest entries in order and marks the ones that the notifier acknowledged. No other process
@@ -44,10 +44,10 @@ export const drainTenant = async (options: TenantOptions, tenant: string): Promi
   if (!slices) return 'leased_elsewhere'
   let isKnown = false
   try {
-    const obstacle = await deliverSlices(options, tenant, lease, slices)
+    const reason = await deliverSlices(options, tenant, lease, slices)
     // A drain that stops may not have asked the notifier.
-    isKnown = obstacle === undefined && !options.isStopping()
-    return obstacle ? await settle(options, tenant, obstacle) : 'done'
+    isKnown = reason === undefined && !options.isStopping()
+    return reason ? await settle(options, tenant, reason) : 'done'
   } finally {
     await inTenant(pool, tenant, (tx: Tx) => releaseLease(tx, tenant, holder, isKnown))
   }
@@ -63,9 +63,9 @@ const readSlices = async (tx: Tx, tenant: string, { isUnknown }: AcquiredLease):
   return isUnknown ? slices.slice(0, 1) : slices
 }
 
-const settle = async (options: TenantOptions, tenant: string, obstacle: Obstacle): Promise<Drained> => {
+const settle = async (options: TenantOptions, tenant: string, reason: EndReason): Promise<Drained> => {
   const { pool, logger, holder, onFailed } = options
-  const { kind, ...cause } = obstacle
+  const { kind, ...cause } = reason
   if (kind === 'leased_elsewhere') return kind
   if (kind !== 'unknown_tenant') {
     onFailed?.(kind)
@@ -82,11 +82,11 @@ const deliverSlices = async (
   tenant: string,
   lease: Held,
   slices: readonly Slice[],
-): Promise<Obstacle | undefined> => {
+): Promise<EndReason | undefined> => {
   for (const { updates, finishedEntryIds: ids } of slices) {
     if (options.isStopping()) break
-    const obstacle = await deliver(options, tenant, lease, updates)
-    if (obstacle) return obstacle
+    const reason = await deliver(options, tenant, lease, updates)
+    if (reason) return reason
     if (ids.length > 0) await inTenant(options.pool, tenant, (tx: Tx) => markRelayed(tx, tenant, ids))
   }
   return undefined
@@ -97,7 +97,7 @@ const deliver = async (
   tenant: string,
   lease: Held,
   updates: Slice['updates'],
-): Promise<Obstacle | undefined> => {
+): Promise<EndReason | undefined> => {
   const waybills = updates.map(({ waybill }) => waybill)
   const events = toEvents(updates, await options.readSnapshots(tenant, waybills))
   const missing = updates.length - events.length

@@ -16,7 +16,7 @@ export interface Entry {
   readonly statusKeys: readonly string[]
   readonly note: string | null
   readonly happenedAt: Date
-  /** Holds one `traceparent` for each waybill, or one for all. */
+  /** Holds one `traceparent` for each waybill, one for all, or none. */
   readonly traceparents: readonly (string | null)[]
   /** Describes the invoice that the event is about. */
   readonly invoice?: InvoiceEvent['invoice'] | null

@@ -5,7 +5,7 @@ import type { Tx } from '../database/tables.ts'
 export const defaultLeaseSeconds = (4 * serviceRequestMilliseconds) / 1000
 
 export interface AcquiredLease {
-  /** The notifier did not know the tenant when it last got an event of the tenant. */
+  /** Is true if the notifier did not know the tenant when it last received an event of the tenant. */
   readonly isUnknown: boolean
 }
 
@@ -25,19 +25,19 @@ const acquireLeaseSql = `
     where lease.holder = excluded.holder or excluded.held_until - lease.held_until >= make_interval(secs => $3)
   returning unknown_since is not null as "isUnknown"`
 
-/** Releases the lease. Deletes its row after success, which shows that the notifier knows the tenant. */
-export const releaseLease = (tx: Tx, tenant: string, holder: string, isDone: boolean) =>
+/** Releases the lease, and deletes its row if the notifier knows the tenant. */
+export const releaseLease = (tx: Tx, tenant: string, holder: string, isKnown: boolean) =>
   tx.client.query(
-    isDone
+    isKnown
       ? 'delete from outbox_leases where tenant_id = $1 and holder = $2'
       : 'update outbox_leases set held_until = now() where tenant_id = $1 and holder = $2',
     [tenant, holder],
   )
 
 /**
- * Blocks the lease for as long as the notifier has not known the tenant, five minutes at most, of which `random` takes
- * off at most half: no process tries the tenant's events meanwhile. Once an hour, for a warning, returns the time since
- * which the notifier has not known the tenant.
+ * Blocks the lease for as long as the notifier has not known the tenant, from a second to five minutes, of which
+ * `random` takes off at most half: no process tries the tenant's events meanwhile. Once an hour, for a warning, returns
+ * the time since which the notifier has not known the tenant.
  */
 export const suspend = async (tx: Tx, tenant: string, holder: string, random: () => number) => {
   const values = [tenant, holder, 1 - random() / 2]

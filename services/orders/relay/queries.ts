@@ -9,7 +9,7 @@ import type { Entry } from './events.ts'
  * expect a few rows, and it would read and sort the whole backlog for the oldest. For the same reason the query has no
  * name: its plan is not cached.
  */
-const alongTheKey = async (tx: Tx, text: string, values: unknown[] = []) => {
+const queryAlongIndex = async (tx: Tx, text: string, values: unknown[] = []) => {
   const [, rows] = await Promise.all([
     tx.client.query('set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off'),
     tx.rows(text, values),
@@ -18,11 +18,11 @@ const alongTheKey = async (tx: Tx, text: string, values: unknown[] = []) => {
 }
 
 /**
- * Returns the tenants with messaging and entries that wait, except tenants whose entries wait because the notifier does
- * not know the tenant. Runs in `inAllTenants`.
+ * Returns the tenants with messaging and waiting entries, except tenants that the notifier does not know while their
+ * lease is held. Runs in `inAllTenants`.
  */
 export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<string>[]> =>
-  alongTheKey(
+  queryAlongIndex(
     tx,
     `select t.tenant_id as key, coalesce(l.holder <> $1, false) as "isLeasedElsewhere"
       from tenants t left join outbox_leases l on l.tenant_id = t.tenant_id and l.held_until > now()
@@ -37,13 +37,13 @@ export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<string>[]> 
  * entry by entry along the index, so a backlog of any size costs the same.
  */
 export const readOldest = (tx: Tx, tenant: string, events: number): Promise<Entry[]> =>
-  alongTheKey(
+  queryAlongIndex(
     tx,
     `with recursive oldest as (
-        (${entry('')})
+        (${selectEntry('')})
         union all
         select following.*, oldest.events + cardinality(following.waybills)
-        from oldest cross join lateral (${entry('and entry_id > oldest.id', '')}) following
+        from oldest cross join lateral (${selectEntry('and entry_id > oldest.id', '')}) following
         where oldest.events < $2
       )
       select * from oldest order by id`,
@@ -58,14 +58,14 @@ const invoiceSql = `case when type = '${invoiceEvent}' then (
       and merchants.merchant_id = log.merchant_id
   ) end as invoice`
 
-const entry = (condition: string, count = ', cardinality(waybill_numbers) as events'): string => `
+const selectEntry = (condition: string, count = ', cardinality(waybill_numbers) as events'): string => `
   select entry_id as id, entry_key as key, type, waybill_numbers as waybills, status_keys as "statusKeys", note,
     happened_at as "happenedAt", coalesce(traceparents, '{}') as traceparents, ${invoiceSql}${count}
   from log where tenant_id = $1 and not is_relayed ${condition} order by entry_id limit 1`
 
 /** Marks entries as relayed. Locking them in the order of their ids prevents deadlocks. */
 export const markRelayed = (tx: Tx, tenant: string, ids: readonly string[]) =>
-  alongTheKey(
+  queryAlongIndex(
     tx,
     `with locked as (
       select entry_id from log where tenant_id = $1 and entry_id = any($2::bigint[]) order by entry_id for no key update
@@ -83,7 +83,7 @@ export const maxCountedRows = 100_000
  */
 export const measureOutbox = async (tx: Tx) => {
   await tx.client.query(`set local statement_timeout = '1s'`)
-  const [size] = await alongTheKey(
+  const [size] = await queryAlongIndex(
     tx,
     `select * from (select ${selectAge('unknown_since is null')} as outbox_age_seconds,
       ${selectAge('unknown_since is not null')} as outbox_unknown_age_seconds,

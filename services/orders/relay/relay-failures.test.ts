@@ -5,8 +5,8 @@ import { startReceiver, waitUntil } from '../test/receiver.ts'
 import { startRelayFixture } from '../test/relay-fixture.ts'
 import { toParts, toSlices } from './events.ts'
 
-t.test('a row ends with the slice that has its last event', async t => {
-  const row = (id: string, events: number) => ({
+t.test('an entry ends with the slice that has its last event', async t => {
+  const makeEntry = (id: string, events: number) => ({
     id,
     key: id,
     type: 'order.created' as const,
@@ -18,7 +18,7 @@ t.test('a row ends with the slice that has its last event', async t => {
   })
   const cut = (...sizes: number[]) =>
     toSlices(
-      sizes.map((events, index) => row('abcdef'[index] ?? '', events)),
+      sizes.map((events, index) => makeEntry('abcdef'[index] ?? '', events)),
       3,
     ).map(({ updates, finishedEntryIds }) => [
       updates.map(({ waybill }) => waybill).join(' '),
@@ -128,7 +128,7 @@ t.test("one tenant's failures do not delay another tenant's events", async t => 
   ])
 })
 
-t.test('a partly delivered large row is delivered again from its start under the same ids', async t => {
+t.test('a partly delivered large entry is delivered again from its start under the same ids', async t => {
   const { relay, receiver, book, countWaiting } = await startRelayFixture(t)
   receiver.react = () => (receiver.requests === 2 ? 500 : 'acknowledge')
   relay.start()
@@ -165,8 +165,8 @@ t.test('while a tenant backs off, its new orders cause no poll of the outbox', a
   receiver.react = () => 500
   relay.start()
   await book(1)
-  await waitUntil('the fourth try', () => receiver.requests === 4)
-  // The pause is now 2 s at least.
+  await waitUntil('the fourth attempt', () => receiver.requests === 4)
+  // The back-off is now 2 s at least.
   uses = 0
   const started = performance.now()
   for (let bookings = 0; bookings < 100; bookings++) await book(40)

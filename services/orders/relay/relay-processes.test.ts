@@ -66,7 +66,7 @@ t.test('a stopped process finishes its request and releases its leases', async t
   t.strictSame(await rows('select from outbox_leases where held_until > now()'), [])
 })
 
-t.test('a lease that another process acquired is no longer used', async t => {
+t.test('a process stops using a lease that another process acquired', async t => {
   const { receiver, rows, book, move, addRelay, countWaiting } = await startRelayFixture(t)
   const waybills = [...(await book(1000)), ...(await book(1000)), ...(await book(1000))]
   await rows('update log set is_relayed = true')

@@ -5,7 +5,7 @@ import { waitUntil } from '../test/receiver.ts'
 import { startRelayFixture } from '../test/relay-fixture.ts'
 import { batch, order } from '../test/tenant.ts'
 
-const statusesByWaybill = (events: Iterable<OrderEvent>): Record<string, string[]> => {
+const groupStatuses = (events: Iterable<OrderEvent>): Record<string, string[]> => {
   const groups = Map.groupBy(events, ({ order }) => order.waybill_number)
   return Object.fromEntries([...groups].map(([waybill, of]) => [waybill, of.map(({ order }) => order.status_key)]))
 }
@@ -85,11 +85,11 @@ t.test('events of a waybill are delivered in order, each once, with their own st
   await move(waybills.slice(0, 2), 'key_3', 'asked by phone')
   relay.start()
   await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
-  t.equal(receiver.posts.length, 1, 'small rows share a request')
+  t.equal(receiver.posts.length, 1, 'small entries share a request')
   const all = receiver.posts.flatMap(({ events }) => events)
   t.equal(all.length, receiver.events.size)
   t.strictSame(
-    statusesByWaybill(all),
+    groupStatuses(all),
     Object.fromEntries(
       waybills.map((waybill, index) => [waybill, ['key_1', 'key_2', ...(index < 2 ? ['key_3'] : [])]]),
     ),
@@ -100,7 +100,7 @@ t.test('events of a waybill are delivered in order, each once, with their own st
   )
 })
 
-t.test('a row of 5,000 orders is delivered in requests of 500, in order, each event once', async t => {
+t.test('an entry of 5,000 orders is delivered in requests of 500, in order, each event once', async t => {
   const { relay, receiver, rows, book, countWaiting } = await startRelayFixture(t)
   const waybills: string[] = []
   for (let round = 0; round < 5; round++) waybills.push(...(await book(1000)))
@@ -127,8 +127,8 @@ t.test('a tenant with a large backlog does not delay others', async t => {
   receiver.milliseconds = 50
   relay.start()
   await waitUntil('all events are delivered', async () => (await countWaiting()) === 0, 60)
-  const isSmall = receiver.posts.findIndex(({ tenant }) => tenant === 'small')
-  t.ok(isSmall >= 0 && isSmall < receiver.posts.length / 3, `request ${isSmall} of ${receiver.posts.length}`)
+  const smallIndex = receiver.posts.findIndex(({ tenant }) => tenant === 'small')
+  t.ok(smallIndex >= 0 && smallIndex < receiver.posts.length / 3, `request ${smallIndex} of ${receiver.posts.length}`)
   t.equal(receiver.overlaps, 0)
 })
 
@@ -144,12 +144,12 @@ t.test('tenants with large backlogs are drained in rotation', async t => {
   for (const options of tenants) for (let round = 0; round < 3; round++) await book(500, options)
   relay.start()
   await waitUntil('all events are delivered', async () => (await countWaiting()) === 0)
-  const turns = receiver.posts.slice(before).map(({ tenant }) => tenant)
-  t.equal(turns.length, 12)
-  for (const start of [0, 4, 8]) t.equal(new Set(turns.slice(start, start + 4)).size, 4, turns.join(' '))
+  const drained = receiver.posts.slice(before).map(({ tenant }) => tenant)
+  t.equal(drained.length, 12)
+  for (const start of [0, 4, 8]) t.equal(new Set(drained.slice(start, start + 4)).size, 4, drained.join(' '))
 })
 
-t.test('a backlog of 100,000 rows is read as fast as a short one', async t => {
+t.test('a backlog of 100,000 entries is read as fast as a short one', async t => {
   const { relay, receiver, rows, book, countWaiting } = await startRelayFixture(t)
   relay.start()
   const [waybill] = await book(1)

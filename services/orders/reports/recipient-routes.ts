@@ -23,7 +23,7 @@ const Recipient = component('Recipient', {
 })
 
 /**
- * Says how many of the company's parcels a recipient took, and how many came back, without a name, where the company
+ * Shows how many of the company's parcels a recipient took and how many came back, without a name, if the company
  * allows it.
  */
 export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {

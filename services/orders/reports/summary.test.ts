@@ -4,7 +4,7 @@ import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 const { make, makeOfBooks, cancel, moveAlong, get, rows, booksToken } = await ordersFixture(t)
 
 const summary = async (query = '', options = {}) => (await get(`/order/summary${query}`, options)).body
-/** Makes orders that were created at `time`. */
+/** Makes orders with `time` as their time of creation. */
 const createAt = async (time: string, waybills: string[], fields: Record<string, unknown> = {}): Promise<void> => {
   await make(waybills, fields)
   await rows('update orders set created_at = $1 where waybill_number = any($2)', [time, waybills])
@@ -12,7 +12,7 @@ const createAt = async (time: string, waybills: string[], fields: Record<string,
 const toRider = [5, 6, 8, 9, 10, 11, 12]
 const confirmed = { initial_status_key: 'key_2' }
 
-t.test('summarizes the outcomes of the orders of a period', async t => {
+t.test('sums up the outcomes of the orders of a period', async t => {
   await createAt('2026-03-01T00:00:00Z', ['DM00000001', 'DM00000002', 'DM00000003', 'DM00000004'], confirmed)
   await createAt('2026-03-01T00:00:00Z', ['DM00000005', 'DM00000006'], { cod: 100 })
   await moveAlong('DM00000001', [...toRider, 13])
@@ -117,7 +117,7 @@ t.test('without dates, covers the last thirty days; refuses an invalid period', 
   for (const [query, errors] of Object.entries(wrong)) t.strictSame(await summary(query), refusal(errors), query)
 })
 
-t.test("a merchant's summaries are made one at a time, and few wait", async t => {
+t.test("a merchant's summaries are computed one at a time, and at most ten wait", async t => {
   const responses = await Promise.all(Array.from({ length: 20 }, () => get('/order/summary')))
   const refused = responses.filter(({ status }) => status === 503)
   t.ok(refused.length > 0 && refused.length <= 9)

@@ -68,18 +68,18 @@ t.test('the orders of each metric can be listed', async t => {
   t.strictSame((await get('/order?filter[failed_on]=2026-01-01')).status, 422, 'a merchant has no such filter')
 })
 
-t.test('the metrics are cached for some seconds, for each tenant', async t => {
+t.test('the metrics are cached for some seconds, per tenant', async t => {
   await make(['DM00000011'])
   t.equal((await staffGet('/today')).body.data.new, 4)
   t.equal((await createToday(pool)('demo')).new, 5)
-  await apply({ tenant: { ...fileOf('other') }, states: [], rate_cards: [], merchants: [] })
+  await apply({ tenant: { ...writeSettings('other') }, states: [], rate_cards: [], merchants: [] })
   const token = await staffOf('Ruwan', 'other')
   const { data } = (await staffGet('/today', { token, tenant: 'other' })).body
   t.match(data, { new: 0, moving: 0, failed: 0, delivered: 0, time_zone: 'UTC' })
   t.ok(ordersOptions.pool === pool)
 })
 
-const fileOf = (id: string) => ({
+const writeSettings = (id: string) => ({
   ...{ id, name: 'Other Couriers', currency: 'USD', country: 'LK', time_zone: 'UTC', secondary_phone: true },
   waybills: { mode: 'auto' as const, format: 'OT########' },
 })
@@ -103,7 +103,7 @@ t.test('counts days again when the time zone of the tenant changes', async t => 
 
 t.test('does not count a day again when a later one fails', async t => {
   let counted = 0
-  let isAway = true
+  let isDown = true
   const flaky = new Proxy(pool, {
     get: (target, name) => {
       if (name !== 'connect') return Reflect.get(target, name)
@@ -113,7 +113,7 @@ t.test('does not count a day again when a later one fails', async t => {
           get: (connected, key) => {
             if (key !== 'query') return Reflect.get(connected, key)
             return (query: { name?: string }, ...rest: []) => {
-              if (query.name === 'count_day' && ++counted > 20 && isAway) return Promise.reject(new Error('away'))
+              if (query.name === 'count_day' && ++counted > 20 && isDown) return Promise.reject(new Error('down'))
               return connected.query(query as never, ...rest)
             }
           },
@@ -124,7 +124,7 @@ t.test('does not count a day again when a later one fails', async t => {
   const find = createToday(flaky)
   await t.rejects(find('demo'))
   counted = 0
-  isAway = false
+  isDown = false
   t.equal((await find('demo')).days.length, 30)
   t.equal(counted, 10)
 })
@@ -147,11 +147,11 @@ t.test('staff list the merchants, by part of the name and page by page', async t
   const second = (await staffGet(`/merchant?limit=1&cursor=${first.next_cursor}`)).body
   t.strictSame([...first.data, ...second.data], body.data)
   t.equal(second.next_cursor, null)
-  const namesOf = async (query: string) =>
+  const listNames = async (query: string) =>
     (await staffGet(`/merchant?${query}`)).body.data.map(({ name }: { name: string }) => name)
-  t.strictSame(await namesOf('name=BOOK'), ['Ceylon Books'])
-  t.strictSame(await namesOf(`id=${body.data[1].id}`), ['Ceylon Books'])
-  t.strictSame(await namesOf('filter[name]=%25'), [], 'a percent sign is not a pattern')
+  t.strictSame(await listNames('name=BOOK'), ['Ceylon Books'])
+  t.strictSame(await listNames(`id=${body.data[1].id}`), ['Ceylon Books'])
+  t.strictSame(await listNames('filter[name]=%25'), [], 'a percent sign is not a pattern')
   t.strictSame(
     (await staffGet('/merchant?limit=0')).body,
     refusal({ limit: ['The limit field must be a whole number, 1 to 200.'] }),

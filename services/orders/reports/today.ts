@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses, fromDeliveries, fromFailedAttempts } from '../statuses/status-queries.ts'
-import { keysOfClass } from '../statuses/statuses.ts'
+import { listKeysOfClass } from '../statuses/statuses.ts'
 import { addDays, listDays } from './days.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -38,19 +38,20 @@ export const todayRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (
   const schema = {
     operationId: 'getToday',
     summary: 'Read the metrics of today and of the days before',
-    description: 'The metrics are up to five seconds old.',
+    description: 'The metrics of today are up to five seconds old, and those of earlier days up to a day.',
     response: { 200: Type.Object({ data: Today }) },
   }
   app.get('/today', { schema }, async request => ({ data: await find(request.staff.tenant) }))
 }
 
-/** Days that are over stay cached for this long. Yesterday may at first lack rows written at midnight. */
+/** Caches days that are over for this long; take-backs of their moves show later. */
 const earlierMilliseconds = 86_400_000
+/** Yesterday may at first lack rows written at midnight. */
 const yesterdayMilliseconds = 3_600_000
 
 /**
- * Counts the metrics of a tenant's day and of the days before. Processes keep them for `keptMilliseconds`: requests in
- * between cost nothing.
+ * Counts the metrics of a tenant's day and of the days before. Each process caches them for `keptMilliseconds`:
+ * requests in between cost nothing.
  */
 export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: string) => Promise<Today>) => {
   const earlier = new LRUCache<string, Day>({ maxSize: 100_000, sizeCalculation: () => 1 })
@@ -65,7 +66,7 @@ export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: 
 const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>): Promise<Today> => {
   const [[settings], statuses] = await Promise.all([tx.rows(settingsSql, [tenant]), findStatuses(tx, tenant)])
   const { date, time_zone } = settings
-  const values = [tenant, keysOfClass(statuses, 'under_way')]
+  const values = [tenant, listKeysOfClass(statuses, 'under_way')]
   const [counted] = await tx.rows({ name: 'count_moving', text: countMovingSql, values })
   const find = async (day: string): Promise<Day> => {
     const key = `${tenant} ${time_zone} ${day}`

@@ -26,7 +26,7 @@ export const printRestored = (tenants: readonly Restored[], dryRun: boolean, jso
       one.lost,
     )
     printEvents(
-      `${one.tenant}: events that waited too long and were removed from the outbox, maybe undelivered`,
+      `${one.tenant}: events that waited too long and were removed from the outbox, possibly undelivered`,
       one.dropped,
     )
     if (one.beyond.length > 0)

@@ -31,11 +31,11 @@ interface KnownByNotifier {
 }
 
 const unavailable = (reason: string) =>
-  new UsageError(`the notifier cannot be asked what it has: ${reason}. Start it; orders stays stopped`)
+  new UsageError(`cannot read the notifier's events: ${reason}. Start the notifier, and keep orders stopped`)
 
 /**
- * Reads the tenant's events from `since` onwards that the notifier has processed. Throws UsageError if the notifier
- * cannot be asked.
+ * Reads the tenant's events from `since` onwards that the notifier has processed. Throws UsageError if the notifier is
+ * unavailable.
  */
 export const readKnownEvents = async (
   notifier: ServiceClient,
@@ -96,12 +96,12 @@ export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
     from unnest(${events.map(({ type }) => type)}::text[], ${events.map(event => event.waybill_number)}::text[],
       ${events.map(event => event.status_key)}::text[], ${events.map(({ note }) => note)}::text[],
       ${events.map(event => event.happened_at)}::timestamptz[])
-      with ordinality as given (type, waybill, status_key, note, happened_at, place)
-    order by place returning tenant_id`.execute(tx)
+      with ordinality as given (type, waybill, status_key, note, happened_at, ordinal)
+    order by ordinal returning tenant_id`.execute(tx)
 
 /**
- * Puts the edits from `since` onwards into the outbox again: they change only messages that wait, however often they
- * are delivered.
+ * Puts the edits from `since` onwards into the outbox again: an edit changes only waiting messages, however often it is
+ * delivered.
  */
 export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
   sql`
@@ -122,7 +122,7 @@ export const requeueInvoices = (tx: Tx, tenant: string, since: Date) =>
       and merchant_id in (select merchant_id from merchants where tenant_id = ${tenant} and phone is not null)
     `.execute(tx)
 
-/** Removes events that are too old for the notifier to know whether they were delivered; returns them. */
+/** Removes and returns the waiting events that are too old for the notifier to know whether they were delivered. */
 export const dropTooOld = (tx: Tx, tenant: string) =>
   query<KnownEvent>(tx)`
     with dropped as (

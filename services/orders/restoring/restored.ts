@@ -26,7 +26,7 @@ interface RestoreOptions {
   /** Holds the earlier of the times to which the databases of orders and notifier were restored. */
   readonly since: Date
   /**
-   * Sets how many numbers to leave out for each tenant; undefined: more than were probably given; 0: the database of
+   * Sets how many numbers to leave out for each tenant; undefined: more than were probably assigned; 0: the database of
    * orders was not restored.
    */
   readonly skip: number | undefined
@@ -39,7 +39,7 @@ export interface Restored {
   readonly known_to_notifier: boolean
   /** Counts the waybill numbers that are left out. */
   readonly skipped: number
-  /** Holds the waybill number that is given next. */
+  /** Holds the waybill number that is assigned next. */
   readonly next_waybill: string
   /** Lists the events that the notifier lost with its database; they are in the outbox again. */
   readonly requeued: readonly KnownEvent[]
@@ -59,7 +59,7 @@ export interface Restored {
 
 /**
  * Recovers after a database was restored from an older backup: moves the counters of waybill numbers past the numbers
- * given since, and compares the events with the notifier's. Each tenant has a transaction of its own.
+ * assigned since, and compares the events with the notifier's. Each tenant has a transaction of its own.
  */
 export const recover = async (pool: pg.Pool, options: RestoreOptions): Promise<Restored[]> => {
   const restored: Restored[] = []
@@ -77,9 +77,9 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
     await findEvents(tx, tenant, since),
   ])
   const { isTenantKnown, events, inDoubtBefore } = await readKnownEvents(options.notifier, tenant, since)
-  // A notifier that kept its database has what orders delivered.
+  // A notifier that kept its database has every event that orders delivered.
   const doubtful = inDoubtBefore === null ? [] : own.filter(event => event.happened_at < inDoubtBefore)
-  const missing = without(doubtful, [...waiting, ...events])
+  const missing = exclude(doubtful, [...waiting, ...events])
   return inTenant(
     pool,
     tenant,
@@ -94,7 +94,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
       if (options.skip !== 0) await Promise.all([renewFeeds(tx, tenant), mendPositions(tx, tenant)])
       await audit(tx, tenant, operator(), 'database.restored', tenant)
       // The service may still run: an event that it created and delivered since the first read is not lost.
-      const lost = without(events, await findEvents(tx, tenant, since))
+      const lost = exclude(events, await findEvents(tx, tenant, since))
       const isBeyond = (waybill: string) => format.matches(waybill) && waybill >= skipped.next_waybill
       return {
         tenant,
@@ -115,7 +115,7 @@ const dayMilliseconds = 86_400_000
 const marginDays = 1
 
 /** Returns the `events` that are not among `others`: order, status and time identify an event, whatever its id was. */
-const without = <Event extends KnownEvent>(events: readonly Event[], others: readonly KnownEvent[]): Event[] => {
+const exclude = <Event extends KnownEvent>(events: readonly Event[], others: readonly KnownEvent[]): Event[] => {
   const toKey = ({ waybill_number, status_key, happened_at }: KnownEvent) =>
     `${waybill_number} ${status_key} ${happened_at.getTime()}`
   const keys = new Set(others.map(toKey))

@@ -24,17 +24,17 @@ export const statusesSql = `
   ) as moves
   from statuses where tenant_id = $1 order by position`
 
-const lockName = (tenant: string): string => `statuses of ${tenant}`
+const nameLock = (tenant: string): string => `statuses of ${tenant}`
 
 /** Waits for moves and bookings in progress, and blocks further ones until the transaction ends. */
 export const lockStatusSet = (tx: Tx, tenant: string) =>
-  tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [lockName(tenant)])
+  tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [nameLock(tenant)])
 
 /** Keeps the tenant's set of statuses and its time zone from changing until the transaction ends. */
 export const keepStatusSet = (tx: Tx, tenant: string) =>
-  tx.client.query('select pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [lockName(tenant)])
+  tx.client.query('select pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [nameLock(tenant)])
 
-/** Finds the `keys` that some order has. */
+/** Finds the `keys` of statuses that orders have. */
 export const findUsedKeys = async (tx: Tx, tenant: string, keys: readonly string[]): Promise<string[]> => {
   const used = await query<{ key: string }>(tx)`
     select key from unnest(${[...keys]}::text[]) as key
@@ -43,20 +43,20 @@ export const findUsedKeys = async (tx: Tx, tenant: string, keys: readonly string
 }
 
 // The keys are literals: with parameters a generic plan could not use the partial index of these events.
-const literals = (keys: readonly string[]): string => keys.map(key => `'${key}'`).join(', ')
+const quoteKeys = (keys: readonly string[]): string => keys.map(key => `'${key}'`).join(', ')
 
-/** Builds SQL about the events of the tenant $1 between two times, as `fromFailedAttempts` does. */
+/** Builds a `from` clause that selects deliveries of the tenant $1 between two times. */
 export const fromDeliveries = (first: string, last: string): string => `
-  from order_events where tenant_id = $1 and is_counted and status_key in (${literals(deliveredKeys)})
+  from order_events where tenant_id = $1 and is_counted and status_key in (${quoteKeys(deliveredKeys)})
     and happened_at >= ${first} and happened_at < ${last}`
 
-/** Counts the first of consecutive failure statuses: a failed attempt is one, however many statuses it passes. */
+/** Selects the first of consecutive failure statuses: each is one failed attempt, however many statuses it passes. */
 export const fromFailedAttempts = (first: string, last: string): string => `
   from order_events failed left join lateral (
     select status_key from order_events
     where tenant_id = $1 and waybill_number = failed.waybill_number and event_id < failed.event_id
     order by event_id desc limit 1
   ) before on true
-  where failed.tenant_id = $1 and failed.is_counted and failed.status_key in (${literals(failedAttemptKeys)})
+  where failed.tenant_id = $1 and failed.is_counted and failed.status_key in (${quoteKeys(failedAttemptKeys)})
     and failed.happened_at >= ${first} and failed.happened_at < ${last}
-    and (before.status_key is null or before.status_key not in (${literals(failedAttemptKeys)}))`
+    and (before.status_key is null or before.status_key not in (${quoteKeys(failedAttemptKeys)}))`

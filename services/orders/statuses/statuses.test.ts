@@ -35,7 +35,7 @@ const everything = `select tenant_id, status_key, name, description, color, is_m
     order by length(to_key), to_key) as moves from statuses s order by tenant_id, position`
 
 /** Builds a tenant; `apply` returns the changes as lines, or the errors. */
-const provide = async (t: Test) => {
+const open = async (t: Test) => {
   const fixture = await ordersFixture(t)
   const apply = async (statuses?: Entries, dryRun = false): Promise<unknown> => {
     const file = statuses ? fileWith(statuses) : tenantFile()
@@ -51,7 +51,7 @@ const provide = async (t: Test) => {
 }
 
 t.test('names, colours and descriptions change alone, and stay when the file omits them', async t => {
-  const { apply, set } = await provide(t)
+  const { apply, set } = await open(t)
   const before = await set()
   const changes = [
     { key: 'key_13', name: 'Handed over', color: 'primary' },
@@ -73,7 +73,7 @@ t.test('names, colours and descriptions change alone, and stay when the file omi
 })
 
 t.test('a whole set replaces the existing one, and applies to the next move', async t => {
-  const { apply, set, make, move, rows } = await provide(t)
+  const { apply, set, make, move, rows } = await open(t)
   await make(['DM00000001'], { initial_status_key: 'key_2' })
   const version = async () => Number((await rows(`select version from tenants where tenant_id = 'demo'`))[0].version)
   const before = await version()
@@ -105,7 +105,7 @@ t.test('a whole set replaces the existing one, and applies to the next move', as
 })
 
 t.test('refuses the whole file for a set without a status that orders are in', async t => {
-  const { apply, set, make, move } = await provide(t)
+  const { apply, set, make, move } = await open(t)
   await make(['DM00000001', 'DM00000002'], { initial_status_key: 'key_2' })
   await move(['DM00000001'], 'key_5')
   await move(['DM00000002'], 'key_9')
@@ -115,7 +115,7 @@ t.test('refuses the whole file for a set without a status that orders are in', a
 })
 
 t.test('a change of the set waits for a move in progress', async t => {
-  const { apply, make, move, rows } = await provide(t)
+  const { apply, make, move, rows } = await open(t)
   await make(
     Array.from({ length: 10 }, (_, index) => `DM0000010${index}`),
     { initial_status_key: 'key_2' },
@@ -138,7 +138,7 @@ const mistakes: [string, Entries, Record<string, string[]>][] = [
   [
     'a key twice',
     [{ key: 'key_5' }, { key: 'key_5', name: 'B' }],
-    { 'statuses.1.key': ['The status key key_5 is there twice.'] },
+    { 'statuses.1.key': ['The status key key_5 appears twice.'] },
   ],
   [
     'a colour that is not a name',
@@ -150,13 +150,13 @@ const mistakes: [string, Entries, Record<string, string[]>][] = [
     shortSet.with(0, { key: 'key_1', name: 'Draft', moves: ['key_4', 'key_2', 'key_2'] }),
     {
       'statuses.0.moves.0': ['There is no status key_4 in this set.'],
-      'statuses.0.moves.2': ['The move to key_2 is there twice.'],
+      'statuses.0.moves.2': ['The move to key_2 appears twice.'],
     },
   ],
   [
     'a set without the statuses that requests rely on',
     [{ key: 'key_2', name: 'Confirmed', moves: [] }],
-    { statuses: ['The set lacks key_1 and key_3, which the calls of merchants rely on.'] },
+    { statuses: ["The set lacks key_1 and key_3, which merchants' requests rely on."] },
   ],
   [
     'a set with a status that has no name or no moves',
@@ -169,7 +169,7 @@ const mistakes: [string, Entries, Record<string, string[]>][] = [
 ]
 
 t.test('an error is reported under its path', async t => {
-  const { apply } = await provide(t)
+  const { apply } = await open(t)
   for (const [what, statuses, errors] of mistakes) {
     if (what === 'a status that is not there')
       t.match(await apply(statuses), {

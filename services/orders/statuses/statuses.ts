@@ -6,10 +6,9 @@ export const initialStatusKeys = ['key_1', 'key_2'] as const
 export type InitialStatusKey = (typeof initialStatusKeys)[number]
 
 export const confirmedKey: InitialStatusKey = 'key_2'
-/** Marks an order that its merchant cancelled. */
 export const cancelledKey = 'key_3'
 
-/** The API relies on these: every set of statuses has them, and merchants may set no others. */
+/** Lists the statuses that the API relies on: every set has them, and merchants may set no others. */
 export const merchantStatusKeys: readonly string[] = [...initialStatusKeys, cancelledKey]
 
 /**
@@ -65,7 +64,7 @@ export const editableIn = (key: string): (typeof editables)[number] => {
   return classifyStatus(key) === 'under_way' ? 'customer' : 'none'
 }
 
-/** Describes a status of a tenant; `moves` are the keys that staff may move an order to from there. */
+/** Describes a status of a tenant; `moves` are the keys to which staff may move an order from it. */
 export interface Status {
   readonly key: string
   readonly name: string
@@ -78,7 +77,7 @@ export interface Status {
 }
 
 /** Returns the keys of a tenant's statuses of the `wanted` class. */
-export const keysOfClass = (statuses: Statuses, wanted: StatusClass): string[] =>
+export const listKeysOfClass = (statuses: Statuses, wanted: StatusClass): string[] =>
   [...statuses.keys()].filter(key => classifyStatus(key) === wanted)
 
 /** Returns true for a status without moves, and for one that the set no longer has. */

@@ -19,17 +19,17 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
   const staffToken = await staffOf()
   const booksToken = await createToken('books@example.com')
 
-  const made = (response: ApiResponse): string[] => {
+  const readWaybills = (response: ApiResponse): string[] => {
     if (response.status !== 200) throw new Error(JSON.stringify(response.body))
     return response.body.data
   }
   /** Makes one order for each waybill; `fields` apply to each. */
   const make = async (waybills: string[], fields: Record<string, unknown> = {}): Promise<string[]> =>
-    made(await bulk(batch(waybills.map(waybill_number => order({ waybill_number, ...fields })))))
+    readWaybills(await bulk(batch(waybills.map(waybill_number => order({ waybill_number, ...fields })))))
   /** Makes one order of Ceylon Books for each waybill; `fields` apply to each. */
   const makeOfBooks = async (waybills: string[], fields: Record<string, unknown> = {}): Promise<string[]> => {
     const orders = waybills.map(waybill_number => order({ waybill_number, ...fields }))
-    return made(await bulk(batch(orders, { merchant_business_id: 7300 }), { token: booksToken }))
+    return readWaybills(await bulk(batch(orders, { merchant_business_id: 7300 }), { token: booksToken }))
   }
 
   /** Moves orders as staff. */
@@ -47,11 +47,11 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
     )
   /** Returns the company's day today, and the ids of its merchants. */
   const readFacts = async (): Promise<{ today: string; shop: number; books: number }> => {
-    const idOf = (email: string) =>
+    const selectId = (email: string) =>
       `(select merchant_id::float8 from merchants where tenant_id = 'demo' and email = '${email}')`
     const [facts] = await built.rows(
-      `select (now() at time zone time_zone)::date::text as today, ${idOf('shop@example.com')} as shop,
-        ${idOf('books@example.com')} as books from tenants where tenant_id = 'demo'`,
+      `select (now() at time zone time_zone)::date::text as today, ${selectId('shop@example.com')} as shop,
+        ${selectId('books@example.com')} as books from tenants where tenant_id = 'demo'`,
     )
     return facts
   }

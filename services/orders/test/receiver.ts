@@ -11,8 +11,8 @@ import { serviceToken } from './build.ts'
 if (!FormatRegistry.Has('date-time')) FormatRegistry.Set('date-time', text => !Number.isNaN(Date.parse(text)))
 
 /**
- * Says how the receiver reacts to a request: it acknowledges it, acknowledges it and loses the response, refuses the
- * tenant as unknown, gives no response, cuts the connection, or responds with a bare status.
+ * Says how the receiver reacts: it acknowledges the request, acknowledges it but loses the response, refuses the tenant
+ * as unknown, gives no response, cuts the connection, or responds with a bare status.
  */
 export type Reaction = 'acknowledge' | 'lose' | 'unknown' | 'hang' | 'cut' | number
 

@@ -31,7 +31,7 @@ export const startRelayFixture = async (t: Test, options: Partial<OrdersOptions>
     await apply(tenantFile({ id, waybills: { mode: 'auto', format: `${id.toUpperCase()}-######` } }))
     return { tenant: id, token: await createToken('shop@example.com', id) }
   }
-  /** Moves orders as the request of staff does, with one row of the outbox. */
+  /** Moves orders as the request of staff does, with one entry of the log. */
   const move = async (waybills: string[], statusKey: string, note: string | null = null): Promise<void> => {
     await rows('update orders set status_key = $2 where waybill_number = any($1)', [waybills, statusKey])
     await rows(

@@ -12,7 +12,7 @@ type Stage = (typeof steps)[number] | 'delayed' | 'returned' | 'cancelled'
 
 const outForDeliveryKey = 'key_12'
 
-/** Returns the stage of a parcel for its recipient. A company's own statuses mean that it is on its way. */
+/** Returns the stage of a parcel for its recipient. A company's own statuses mean that the parcel is on its way. */
 export const findStage = (statusKey: string): Stage => {
   if (beforePickup.includes(statusKey)) return 'booked'
   if (statusKey === outForDeliveryKey) return 'out_for_delivery'
@@ -22,11 +22,11 @@ export const findStage = (statusKey: string): Stage => {
 }
 
 /** Returns how many of the steps are done. */
-const stepsDone = (stage: Stage): number => (stage === 'delayed' ? 2 : steps.indexOf(stage as 'booked') + 1)
+const countStepsDone = (stage: Stage): number => (stage === 'delayed' ? 2 : steps.indexOf(stage as 'booked') + 1)
 
 /**
- * Renders a page that needs no script and shows where a parcel is, or that there is none. The `code` of its link adds
- * amount and city.
+ * Renders a page that needs no script and shows where a parcel is, or that there is none. The `code` of the signed link
+ * adds amount and city.
  */
 export const renderPage = (language: Language, parcel: TrackedOrder | undefined, code?: string) => {
   const words = languages[language]
@@ -48,7 +48,7 @@ ${company}
 <main>
 ${parcel ? renderBody(language, parcel, code) : `<h1>${words.unknown.title}</h1>\n<p>${words.unknown.text}</p>`}
 </main>
-<footer><nav>${Object.entries(languages).map(linkTo(language)).join(' ')}</nav></footer>
+<footer><nav>${Object.entries(languages).map(createLinkWriter(language)).join(' ')}</nav></footer>
 </body>
 </html>
 `
@@ -59,7 +59,7 @@ ${parcel ? renderBody(language, parcel, code) : `<h1>${words.unknown.title}</h1>
   }
 }
 
-const linkTo =
+const createLinkWriter =
   (current: Language) =>
   ([language, words]: [string, { language: string }]): string => {
     const isCurrent = language === current ? ' aria-current="true"' : ''
@@ -80,7 +80,7 @@ const renderBody = (language: Language, parcel: TrackedOrder, code: string | und
   ].flatMap(([name, text]) => (typeof text === 'string' ? `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>` : []))
   return `<h1>${words.stages[stage].title}</h1>
 <p>${words.stages[stage].text}</p>
-${writeLine(language, stage, parcel)}
+${writeSteps(language, stage, parcel)}
 ${isSigned ? writeAmount(language, stage, order) : ''}
 <dl>
 ${rows.join('\n')}
@@ -88,7 +88,7 @@ ${rows.join('\n')}
 }
 
 /** Lists the steps so far with their times and, for a parcel that will arrive, the next ones. */
-const writeLine = (language: Language, stage: Stage, { row, catalogue: { timeZone } }: TrackedOrder): string => {
+const writeSteps = (language: Language, stage: Stage, { row, catalogue: { timeZone } }: TrackedOrder): string => {
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone })
   const { timeline, status_key, created_at } = row
   const events = timeline.filter(event => event.is_counted).toReversed()
@@ -108,7 +108,7 @@ const writeLine = (language: Language, stage: Stage, { row, catalogue: { timeZon
   const isOver = stage === 'returned' || stage === 'cancelled'
   const left = isOver
     ? []
-    : steps.slice(stepsDone(stage)).map(step => `<li>${languages[language].stages[step].title}</li>`)
+    : steps.slice(countStepsDone(stage)).map(step => `<li>${languages[language].stages[step].title}</li>`)
   return `<ol>${[...items, ...left].join('')}</ol>`
 }
 
@@ -121,7 +121,7 @@ const writeAmount = (language: Language, stage: Stage, { cod, currency }: OrderV
 }
 
 /** Returns black or white, whichever is easier to read on the colour (WCAG 2.2, relative luminance). */
-const onColor = (color: string): string => {
+const chooseTextColor = (color: string): string => {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map(at => {
     const part = Number.parseInt(color.slice(at, at + 2), 16) / 255
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
@@ -130,7 +130,7 @@ const onColor = (color: string): string => {
 }
 
 const writeStyle = (color: string): string => `
-:root{--company:${color};--on:${onColor(color)};color-scheme:light}
+:root{--company:${color};--on:${chooseTextColor(color)};color-scheme:light}
 body{margin:0;font:18px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#f4f4f2}
 header{padding:16px 20px;background:var(--company);color:var(--on);font-weight:700;overflow-wrap:anywhere}
 main{max-width:560px;margin:24px auto;padding:8px 24px 24px;background:#fff;border-radius:12px;overflow-wrap:anywhere}

@@ -90,7 +90,7 @@ t.test('uses the language that the browser prefers, or that the reader chose', a
   t.match((await open(`/t/demo/${waybill}`, 'fr, ta;q=0.5, si;q=0.9')).html, '<html lang="si">')
   t.match((await open(`/t/demo/${waybill}?lang=ta`, 'si')).html, /<html lang="ta">[\s\S]*பதிவு செய்யப்பட்டது/)
   t.match((await open(`/t/demo/${waybill}?lang=constructor&lang=2`)).html, '<html lang="en">')
-  const wishes: [header: string | undefined, language: string][] = [
+  const table: [header: string | undefined, language: string][] = [
     [undefined, 'en'],
     ['', 'en'],
     ['ta-LK,ta;q=0.9,en;q=0.8', 'ta'],
@@ -98,7 +98,7 @@ t.test('uses the language that the browser prefers, or that the reader chose', a
     ['*', 'en'],
     [',;q=,en-', 'en'],
   ]
-  for (const [header, language] of wishes) t.equal(chooseLanguage(header), language, String(header))
+  for (const [header, language] of table) t.equal(chooseLanguage(header), language, String(header))
 })
 
 t.test('unknown parcels and unknown companies get the same page', async t => {
@@ -125,7 +125,7 @@ t.test('each status has a stage, and a parcel in a status of the company’s own
 })
 
 t.test('text of a company or a merchant never becomes markup', async t => {
-  const parcelOf = (waybill_number: string, company: string, city: string, currency: string) => {
+  const makeParcel = (waybill_number: string, company: string, city: string, currency: string) => {
     const destination = { id: 2100, name: city, postalCode: null, state: { id: 2, name: 'Galle' } }
     const names = { merchants: new Map(), businesses: new Map([[1, 'Shop']]), cities: new Map([[2100, destination]]) }
     const catalogue = plainCatalogue({ company, currency, names })
@@ -145,15 +145,15 @@ t.test('text of a company or a merchant never becomes markup', async t => {
     }
     return [{ row, catalogue }, signWaybill(catalogue, waybill_number)] as const
   }
-  const plain = renderPage('en', ...parcelOf('', '', '', '')).html
-  const tagsOf = (html: string): number => html.match(/</g)?.length ?? 0
+  const plain = renderPage('en', ...makeParcel('', '', '', '')).html
+  const countTags = (html: string): number => html.match(/</g)?.length ?? 0
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'binary' }), { minLength: 4, maxLength: 4 }),
         ([waybill_number = '', company = '', destination = '', currency = '']) => {
-          const { html } = renderPage('en', ...parcelOf(waybill_number, `${company}"><b>`, destination, currency))
-          return tagsOf(html) === tagsOf(plain)
+          const { html } = renderPage('en', ...makeParcel(waybill_number, `${company}"><b>`, destination, currency))
+          return countTags(html) === countTags(plain)
         },
       ),
     ),

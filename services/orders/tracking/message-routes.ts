@@ -14,7 +14,7 @@ interface MessageOptions {
 
 const check = TypeCompiler.Compile(SentMessages)
 
-/** Shows merchants what became of the messages about their parcels; the notifier has them. */
+/** Shows merchants the messages about their parcels, which the notifier stores. */
 export const sentMessageRoutes: FastifyPluginAsyncTypebox<MessageOptions> = async (app, { findOrder, messages }) => {
   const schema = {
     operationId: 'listOrderMessages',

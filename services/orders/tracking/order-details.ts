@@ -57,7 +57,7 @@ export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | 
   }),
 })
 
-/** The notifier gets no names of a merchant's people. */
+/** Hides the names of a merchant's people from the notifier. */
 const viewActor = (entry: ByActor) => {
   const by = findActor(entry)
   return { staff_name: by === 'staff' ? entry.staff_name : null, by }

@@ -18,13 +18,13 @@ import type {
 import type { ByActor, EditRow, EventRow, OrderRow, TrackedOrder } from './read-orders.ts'
 import { timeAgo } from './time-ago.ts'
 
-/** Names a status; a status that is no longer in the set goes by its key. */
+/** Labels a status; a status that is no longer in the set has its key as its name. */
 export const labelStatus = ({ statuses }: Catalogue, key: string): Static<typeof StatusLabel> => {
   const { name = key, color = 'secondary' } = statuses.get(key) ?? {}
   return { key, name, color }
 }
 
-/** Names what an order refers to. */
+/** Adds the names of everything that an order refers to. */
 export const toOrder = (row: OrderRow, catalogue: Catalogue): OrderView => {
   const { names } = catalogue
   const origin = names.cities.get(row.origin_city_id)
@@ -66,21 +66,21 @@ type User = TrackingEvent['user']
 export const findActor = ({ actor, staff_name }: ByActor): ChangeActor =>
   actor ?? (staff_name === null ? 'merchant' : 'staff')
 
-/** Shows the customer without a name, which the order has. */
+/** Omits the customer's name: the order has it. */
 const viewUser = ({ actor, staff_name }: ByActor, { row, catalogue }: TrackedOrder): User => {
   if (actor === 'customer') return { first_name: 'Customer', last_name: '' }
   if (staff_name === null) return { first_name: findMerchantName(row, catalogue), last_name: '' }
   return splitName(staff_name)
 }
 
-const stateSince = (catalogue: Catalogue, statusKey: string, since: string, now: Date) => ({
+const viewStatusSince = (catalogue: Catalogue, statusKey: string, since: string, now: Date) => ({
   status: labelStatus(catalogue, statusKey),
   date_time: since,
   date_time_ago: timeAgo(new Date(since), now),
 })
 
 const toEvent = (event: EventRow, order: TrackedOrder, now: Date): Static<typeof OrderEvent> => ({
-  ...stateSince(order.catalogue, event.status_key, event.happened_at, now),
+  ...viewStatusSince(order.catalogue, event.status_key, event.happened_at, now),
   user: viewUser(event, order),
   by: findActor(event),
   reason_code: event.reason_code,
@@ -113,15 +113,15 @@ const toEdit = (edit: EditRow, order: TrackedOrder): Static<typeof OrderEdited> 
   by: findActor(edit),
 })
 
-/** Shows the status of an order, and since when it has that status. */
-export const statusView = ({ row, catalogue }: TrackedOrder, now: Date): Static<typeof OrderStatus> => ({
+/** Shows the status of an order, and the time when the order reached it. */
+export const viewStatus = ({ row, catalogue }: TrackedOrder, now: Date): Static<typeof OrderStatus> => ({
   waybill_number: row.waybill_number,
   order_no: row.order_no,
-  ...stateSince(catalogue, row.status_key, row.timeline[0]?.happened_at ?? row.created_at, now),
+  ...viewStatusSince(catalogue, row.status_key, row.timeline[0]?.happened_at ?? row.created_at, now),
 })
 
 /** Shows an order to its merchant. */
-export const merchantView = (order: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
+export const viewForMerchant = (order: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
   ...toOrder(order.row, order.catalogue),
   timeline: order.row.timeline.map(event => toEvent(event, order, now)),
   edits: order.row.edits.map(edit => toEdit(edit, order)),
@@ -129,7 +129,7 @@ export const merchantView = (order: TrackedOrder, now: Date): Static<typeof Trac
 })
 
 /** Shows an order to staff, with notes, moves and requests. */
-export const staffView = (order: TrackedOrder, requests: CustomerRequest[], now: Date): StaffOrderView => {
+export const viewForStaff = (order: TrackedOrder, requests: CustomerRequest[], now: Date): StaffOrderView => {
   const { row, catalogue } = order
   const moves = catalogue.statuses.get(row.status_key)?.moves ?? []
   return {

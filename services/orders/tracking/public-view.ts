@@ -30,7 +30,7 @@ export const PublicTracking = component('PublicTracking', {
 })
 
 /** Returns what anyone may see of an order. `code` signs the link that the recipient got. */
-export const publicView = (order: TrackedOrder, code: string | undefined, now: Date): Static<typeof PublicTracking> => {
+export const viewForAll = (order: TrackedOrder, code: string | undefined, now: Date): Static<typeof PublicTracking> => {
   const { row, catalogue } = order
   const isSigned = code === signWaybill(catalogue, row.waybill_number)
   return {

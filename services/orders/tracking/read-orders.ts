@@ -15,7 +15,7 @@ type NamedCity = `${'origin' | 'destination'}_${'city' | 'state'}_name`
  * decimals.
  */
 export interface OrderRow extends Readonly<Omit<OrderView, Named | NamedCity>> {
-  /** Identifies the version of the catalogue, in the same snapshot: it has the names of all ids here. */
+  /** Identifies the version of the catalogue in the same snapshot; that version names all ids here. */
   readonly version: string
   readonly merchant_id: string
   readonly business_id: number
@@ -31,7 +31,7 @@ export interface ListedRow extends OrderRow {
 /** Says who moved or changed an order. */
 export interface ByActor {
   readonly staff_name: string | null
-  /** null: staff or, without a name, the merchant. For a merchant, staff_name is the name of its person. */
+  /** null: staff or, without a name, the merchant. For a merchant, staff_name names the person who acted. */
   readonly actor: 'customer' | 'merchant' | null
 }
 
@@ -117,7 +117,7 @@ const trackedOrdersSql = `
   ) attempt
   where ${isAmongSql}`
 
-const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
+const selectTracked = (tenant: string, waybills: readonly string[]) => ({
   name: 'find_tracked_orders',
   text: trackedOrdersSql,
   values: [tenant, waybills],
@@ -125,7 +125,7 @@ const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
 
 /** Reads one order with its timeline in the caller's transaction; returns undefined when there is none. */
 export const findTracked = async (tx: Tx, tenant: string, waybill: string): Promise<TrackedRow | undefined> =>
-  (await tx.rows<TrackedRow>(trackedOrders(tenant, [waybill])))[0]
+  (await tx.rows<TrackedRow>(selectTracked(tenant, [waybill])))[0]
 
 /**
  * Selects the orders among `waybills`, unsorted; if `merchantId` is given, only its orders. The query is for
@@ -139,7 +139,7 @@ export const selectAmong = (tenant: string, waybills: readonly string[], merchan
 
 type View<Row extends OrderRow, Viewed> = (row: Row, catalogue: Catalogue) => Viewed
 
-/** Reads orders with one statement, and views them. */
+/** Reads orders with one statement, and applies `view` to each. */
 export const readOrders = async <Row extends OrderRow, Viewed>(
   { pool, catalogues }: OrderStore,
   tenant: string,
@@ -147,7 +147,7 @@ export const readOrders = async <Row extends OrderRow, Viewed>(
   view: View<Row, Viewed>,
 ): Promise<Viewed[]> => viewOrders(catalogues, tenant, await readInTenant<Row>(pool, tenant, query), view)
 
-/** Views rows that one statement read. */
+/** Applies `view` to rows that one statement read. */
 export const viewOrders = async <Row extends OrderRow, Viewed>(
   catalogues: Catalogues,
   tenant: string,
@@ -173,12 +173,12 @@ export type FindOrder = (
 ) => Promise<TrackedOrder | undefined>
 
 /**
- * Creates the finder of orders. A read is one round trip and one prepared statement, which concurrent reads share.
+ * Creates the finder of orders. Each spelling takes one round trip of a prepared statement that concurrent reads share.
  */
 export const createOrderFinder = (store: OrderStore): FindOrder => {
   const view = (row: TrackedRow, catalogue: Catalogue) => [row.waybill_number, { row, catalogue }] as const
   const find = batchReads(
-    async (tenant, waybills) => new Map(await readOrders(store, tenant, trackedOrders(tenant, waybills), view)),
+    async (tenant, waybills) => new Map(await readOrders(store, tenant, selectTracked(tenant, waybills), view)),
   )
   return async (tenant, typed, merchantId = null) => {
     for (const waybill of spellWaybill(typed)) {

@@ -10,7 +10,7 @@ const fixture = await ordersFixture(t)
 const { app, request, get, make, makeOfBooks, move, rows, token, booksToken, staffToken, apply, createToken } = fixture
 await apply(tenantFile({ id: 'other' }))
 const track = '/api/public/merchant/order/tracking-info'
-const everywhere = '/api/public/order/tracking-info'
+const publicTrack = '/api/public/order/tracking-info'
 const unknown = { message: 'The requested waybill does not exist in the system', code: 'not_found' }
 const missing = refusal({ waybill_number: ['The waybill number field is required.'] })
 
@@ -93,7 +93,7 @@ t.test('the waybill may be in the query, or in the body of a GET or POST', async
 
 t.test('an invalid content type gets 415, and the OpenAPI document lists it', async t => {
   const { paths } = (await app.inject('/openapi.json')).json()
-  for (const url of [track, everywhere])
+  for (const url of [track, publicTrack])
     for (const type of ['/', 'a/b/c']) {
       const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': type }
       const { statusCode } = await app.inject({
@@ -107,15 +107,15 @@ t.test('an invalid content type gets 415, and the OpenAPI document lists it', as
     }
 })
 
-t.test('a missing waybill is a validation error, and an odd one gets 404', async t => {
+t.test('a missing waybill is a validation error, and a malformed one gets 404', async t => {
   for (const nothing of [undefined, {}, null, [], 'x', { waybill_number: null }, { waybill_number: ' ' }]) {
     const response = await request('POST', track, nothing === undefined ? undefined : JSON.stringify(nothing))
     t.strictSame([response.status, response.body], [422, missing], JSON.stringify(nothing))
   }
   for (const path of ['tracking-info', 'waybill-finance-status', 'waybill-finance-status?waybill_number='])
     t.strictSame((await get(`/order/${path}`)).body, missing)
-  const odd = ['a\u0000b', '\ud800', 'x'.repeat(300), 1e300, '%', "' or 1=1 --", 'DM0000000１']
-  for (const waybill_number of odd) {
+  const malformed = ['a\u0000b', '\ud800', 'x'.repeat(300), 1e300, '%', "' or 1=1 --", 'DM0000000１']
+  for (const waybill_number of malformed) {
     const response = await request('POST', track, { waybill_number })
     t.strictSame([response.status, response.body], [404, unknown], JSON.stringify(waybill_number).slice(0, 40))
   }
@@ -148,7 +148,7 @@ t.test('the finance status is pending under both path prefixes', async t => {
 
 t.test('anyone may track a parcel, with masked recipients and without names of staff', async t => {
   const headers = { authorization: '' }
-  const response = await request('POST', everywhere, { waybill_number: 'DM00000001' }, { headers })
+  const response = await request('POST', publicTrack, { waybill_number: 'DM00000001' }, { headers })
   t.equal(response.status, 200)
   const { timeline, order } = response.body.data
   t.strictSame(order, {
@@ -177,7 +177,7 @@ t.test('shows amount and city only with the code of the signed link, which canno
   const sign = (waybill: string) => hash('sha256', row.link_key + waybill, 'base64url').slice(0, 11)
   const tracked = async (tracking_code: unknown) => {
     const body = { waybill_number: 'dm 00000001', tracking_code }
-    const { order } = (await request('POST', everywhere, body, { headers: { authorization: '' } })).body.data
+    const { order } = (await request('POST', publicTrack, body, { headers: { authorization: '' } })).body.data
     return [order.cod, order.destination_city_name]
   }
   t.strictSame(await tracked(sign('DM00000001')), [4500, 'Galle'])
@@ -189,22 +189,22 @@ t.test('public tracking shows an unknown tenant like an unknown waybill', async 
   for (const tenant of ['demo', 'nobody', 'other', "x' or true", 'A']) {
     const response = await request(
       'POST',
-      everywhere,
+      publicTrack,
       { waybill_number: 'DM09999999' },
       { tenant, headers: { authorization: '' } },
     )
     t.strictSame([response.status, response.body], [404, unknown], tenant)
   }
-  t.equal((await request('POST', everywhere, { waybill_number: 'DM00000001' }, { tenant: 'other' })).status, 404)
-  t.strictSame((await request('POST', everywhere, {})).body, missing)
-  t.equal((await request('POST', everywhere, { waybill_number: 'X' }, { tenant: '' })).status, 400)
+  t.equal((await request('POST', publicTrack, { waybill_number: 'DM00000001' }, { tenant: 'other' })).status, 404)
+  t.strictSame((await request('POST', publicTrack, {})).body, missing)
+  t.equal((await request('POST', publicTrack, { waybill_number: 'X' }, { tenant: '' })).status, 400)
 })
 
 t.test('requests without a token are limited per address and minute', async t => {
   const { request } = await ordersFixture(t, { publicRequestsPerMinute: 3 })
   const statuses: number[] = []
   for (let round = 0; round < 5; round++)
-    statuses.push((await request('POST', everywhere, { waybill_number: 'X' })).status)
+    statuses.push((await request('POST', publicTrack, { waybill_number: 'X' })).status)
   t.strictSame(statuses, [404, 404, 404, 429, 429])
   t.equal((await request('GET', `${track}?waybill_number=X`)).status, 404, 'merchants have a limit of their own')
 })

@@ -46,14 +46,14 @@ t.test('prefers the exact spelling of two numbers that differ in letter case', a
   const manual = (format: string) => tenantFile({ waybills: { mode: 'manual', format } })
   const { apply, bulk, request } = await build(t, { file: manual('dm##') })
   const make = (waybill_number: string) => bulk(batch([order({ waybill_number })]))
-  const meant = async (typed: string) =>
+  const lookUp = async (typed: string) =>
     (await request('/order/lookup', { waybill_numbers: [typed] })).body.data.map(
       (each: { waybill_number: string }) => each.waybill_number,
     )
   await make('dm01')
-  t.strictSame(await meant('d m01'), ['dm01'])
+  t.strictSame(await lookUp('d m01'), ['dm01'])
   await apply(manual('DM##'))
   await make('DM01')
   await make('DM02')
-  t.strictSame([await meant('dm01'), await meant('DM01'), await meant('dm02')], [['dm01'], ['DM01'], ['DM02']])
+  t.strictSame([await lookUp('dm01'), await lookUp('DM01'), await lookUp('dm02')], [['dm01'], ['DM01'], ['DM02']])
 })

@@ -9,7 +9,7 @@ type Fields = Record<string, unknown>
 
 const namesOfOne = ['waybill', 'waybill_number', 'filter[waybill_number]']
 
-/** Every route refuses more waybill numbers. */
+/** Limits the list: every route refuses more waybill numbers. */
 const maxTyped = 1000
 
 /**
@@ -21,18 +21,18 @@ export const readTypedWaybills =
   async request => {
     const { waybill_numbers: list } = (request.body ?? {}) as Fields
     const isList = Array.isArray(list) && list.length <= maxTyped
-    const places = [
-      ...[request.params, request.query].flatMap(fields => textsIn(fields, namesOfOne)),
-      ...(isList ? textsIn(list, Object.keys(list)) : []),
+    const texts = [
+      ...[request.params, request.query].flatMap(fields => findTexts(fields, namesOfOne)),
+      ...(isList ? findTexts(list, Object.keys(list)) : []),
     ]
-    if (places.length === 0) return
-    const typed = places.map(({ text }) => text)
+    if (texts.length === 0) return
+    const typed = texts.map(({ text }) => text)
     const resolve = await findSpellings(pool, readScope(request).tenant, typed)
-    for (const { fields, name, text } of places) fields[name] = resolve(text)
+    for (const { fields, name, text } of texts) fields[name] = resolve(text)
   }
 
 /** Lists the fields whose text may be spelt in several ways. */
-const textsIn = (from: unknown, names: readonly string[]) => {
+const findTexts = (from: unknown, names: readonly string[]) => {
   const fields = from as Fields
   return names.flatMap(name => {
     const text = fields[name]

@@ -9,7 +9,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TrackingEvent } from './order-schema.ts'
 import { toTimeline } from './order-view.ts'
-import { PublicTracking, publicView } from './public-view.ts'
+import { PublicTracking, viewForAll } from './public-view.ts'
 import type { FindOrder, TrackedOrder } from './read-orders.ts'
 
 type WaybillOptions = { readonly findOrder: FindOrder }
@@ -49,7 +49,7 @@ const takeBody = async (request: FastifyRequest): Promise<Buffer | undefined> =>
   throw httpError('payload_too_large', 'The body is too large. It holds one waybill number.', { headers })
 }
 
-/** Reads the waybill number in a request's query, else in its JSON body. */
+/** Reads the waybill number from a request's query, else from its JSON body. */
 const findWaybill = (request: FastifyRequest, body: Buffer | undefined): string => {
   const { waybill_number: inQuery } = request.query as Record<string, unknown>
   const value = !isBlank(inQuery) || !body?.length ? inQuery : readFields(body)?.waybill_number
@@ -133,13 +133,13 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
     const waybill = findWaybill(request, body)
     const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
     if (!order) throw notFound('waybill')
-    return { data: publicView(order, findTrackingCode(body), new Date()) }
+    return { data: viewForAll(order, findTrackingCode(body), new Date()) }
   })
 }
 
 /**
- * Reads the body of a GET, which the framework leaves unread; returns undefined when the body is larger than allowed,
- * with the rest unread. The server's request timeout bounds the wait.
+ * Reads the body of a GET, which Fastify leaves unread; returns undefined, with the rest unread, when the body is too
+ * large. The server's request timeout bounds the wait.
  */
 const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> => {
   const chunks: Buffer[] = []

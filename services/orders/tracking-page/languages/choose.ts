@@ -9,12 +9,12 @@ const isLanguage = (text: string): text is Language => Object.hasOwn(languages, 
 
 /** Returns the available language that an Accept-Language header prefers; English when it prefers none. */
 export const chooseLanguage = (header = ''): Language => {
-  const wished = header
+  const preferred = header
     .slice(0, 500)
     .split(',')
     .map(part => /^\s*([a-z]{1,8})(?:-[\w-]*)?\s*(?:;\s*q=([01](?:\.\d{1,3})?)\s*)?$/i.exec(part))
     .map(match => ({ name: match?.[1]?.toLowerCase() ?? '', quality: Number(match?.[2] ?? 1) }))
     .filter(({ quality }) => quality > 0)
     .sort((a, b) => b.quality - a.quality)
-  return wished.map(({ name }) => name).find(isLanguage) ?? 'en'
+  return preferred.map(({ name }) => name).find(isLanguage) ?? 'en'
 }
