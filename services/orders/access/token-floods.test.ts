@@ -17,11 +17,11 @@ const open = async (t: Test, calls = 50) => {
   const attempt = async (token: string, tenant = 'demo') =>
     (await request('/user/get-current', undefined, { token, tenant })).status
   /** Sends 100 wrong tokens, ten at once. */
-  const flood = async (makeToken: (index: number) => string) => {
+  const flood = async (forge: (index: number) => string) => {
     const statuses: number[] = []
     for (let round = 0; round < 10; round++)
       statuses.push(
-        ...(await Promise.all(Array.from({ length: 10 }, (_, index) => attempt(makeToken(round * 10 + index))))),
+        ...(await Promise.all(Array.from({ length: 10 }, (_, index) => attempt(forge(round * 10 + index))))),
       )
     return statuses
   }
@@ -30,16 +30,16 @@ const open = async (t: Test, calls = 50) => {
 
 t.test('wrong tokens from an address never block a valid one, however new', async t => {
   const { pool, request, attempt, flood, token } = await open(t)
-  for (const makeToken of [garbage, forged]) {
-    const statuses = await flood(makeToken)
+  for (const forge of [garbage, forged]) {
+    const statuses = await flood(forge)
     t.ok(
       statuses.every(status => status === 401 || status === 429),
-      `${makeToken.name}: ${new Set(statuses)}`,
+      `${forge.name}: ${new Set(statuses)}`,
     )
     t.equal(statuses.at(-1), 429)
-    t.equal(await attempt((await createTokenFor(pool, shop)).token), 200, `made by the operator after ${makeToken.name}`)
+    t.equal(await attempt((await createTokenFor(pool, shop)).token), 200, `made by the operator after ${forge.name}`)
     const login = await request('/login', credentials, { token: '' })
-    t.equal(await attempt(login.body.token), 200, `made by a login after ${makeToken.name}`)
+    t.equal(await attempt(login.body.token), 200, `made by a login after ${forge.name}`)
     t.equal(await attempt(token), 200)
   }
 })

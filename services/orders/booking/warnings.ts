@@ -29,8 +29,8 @@ export const suspect = ({ orders }: CheckedBatch, { country, checks }: Catalogue
 }
 
 /**
- * Returns `warnings` and those of similar orders, which are found last. Does not change `warnings`: the batch may be
- * written again.
+ * Returns `warnings` with those about similar orders, which are found last. Does not change `warnings`: the writer may
+ * write the batch again.
  */
 export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], alike: FoundAlike): FieldErrors => {
   const list = new ErrorList()
@@ -56,8 +56,8 @@ const suspectPhones = (orders: readonly PricedOrder[], country: string, list: Er
 }
 
 /**
- * Adds one warning for each group of similar orders in a batch, at the second of them. Different order numbers make
- * orders distinct.
+ * Adds one sentence for each group of similar orders in a batch, at the second of them. Parcels with different order
+ * numbers are distinct.
  */
 const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void => {
   if (orders.length < 2) return
@@ -79,8 +79,8 @@ const identifyParcel = (priced: PricedOrder | undefined): string =>
   `${priced?.order.cod} ${priced?.destination.id} ${priced?.order.orderNo ?? ''}`
 
 /** Groups the indexes that share a key with others, by key. */
-const findRepeats = <Key>(indexes: readonly number[], keyOf: (index: number) => Key | undefined): [Key, number[]][] =>
-  [...Map.groupBy(indexes, keyOf)].filter(
+const findRepeats = <Key>(indexes: readonly number[], readKey: (index: number) => Key | undefined): [Key, number[]][] =>
+  [...Map.groupBy(indexes, readKey)].filter(
     (group): group is [Key, number[]] => group[0] !== undefined && group[1].length > 1,
   )
 
@@ -101,8 +101,8 @@ export const suspectAlike = (orders: readonly PricedOrder[], alike: FoundAlike, 
 }
 
 /**
- * Warns of money to be collected in a city, or for a weight, that is new to the merchant: a digit or a row may have
- * slipped.
+ * Warns of money to be collected in a city that is new to the merchant, or for a weight above those of its earlier
+ * orders: a digit or a row may have slipped.
  */
 const suspectUnusual = (
   orders: readonly PricedOrder[],

@@ -2,9 +2,9 @@ import { ErrorList, isBlank, label, listErrors, required } from '@courier/shared
 import type { Static } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
-  cityReference,
+  referToCity,
   isObject,
-  optionalText,
+  readText,
   refuseBadNumbers,
   refuseBadText,
   removeEmptyLists,
@@ -52,7 +52,7 @@ export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit 
 const toChanges = (body: Body, given: readonly string[]): OrderChanges => {
   const { destination_city_id, destination_city_name, destination_state_name, cod, weight, reason, ...texts } = body
   const hasCity = given.some(name => name.startsWith('destination_'))
-  const values = Object.entries(texts).map(([name, text]) => [name, optionalText(text) ?? null])
+  const values = Object.entries(texts).map(([name, text]) => [name, readText(text) ?? null])
   return {
     given,
     values: {
@@ -61,7 +61,7 @@ const toChanges = (body: Body, given: readonly string[]): OrderChanges => {
       ...(weight !== undefined && { weight: Number(weight) }),
     },
     destination: hasCity
-      ? cityReference(destination_city_id, destination_city_name, destination_state_name)
+      ? referToCity(destination_city_id, destination_city_name, destination_state_name)
       : undefined,
     reason: reason?.trim() ?? null,
   }
