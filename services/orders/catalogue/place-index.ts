@@ -73,19 +73,19 @@ export class PlaceIndex {
    * Indexes a name, and returns its words. Sinhala and Tamil names match only by their exact sound: Latin names that
    * are almost the same are other towns.
    */
-  #add(name: string, of: Partial<Named>): string[] {
+  #add(name: string, meaning: Partial<Named>): string[] {
     const words = splitWords(name).flat()
     this.maxWords = Math.min(mostWords, Math.max(this.maxWords, words.length))
     const plain = words.join('')
     const sound = writeSound(plain)
-    const named = { ...of, plain, sound }
+    const named = { ...meaning, plain, sound }
     if (sound !== '') addTo(this.#bySound, sound, named)
     if (sound.length <= maxSoundLength && !/[\u0b80-\u0dff]/.test(name)) addTo(this.#byStart, readStart(sound), named)
     return words
   }
 
   /** Finds the names that are written like this, or else those that sound like it. */
-  named(plain: string): readonly Named[] {
+  findNamed(plain: string): readonly Named[] {
     if (plain.length > 2 * maxSoundLength) return []
     const alike = this.#bySound.get(writeSound(plain)) ?? []
     const same = alike.filter(named => named.plain === plain)
@@ -93,7 +93,7 @@ export class PlaceIndex {
   }
 
   /** Finds names that sound similar, nearest first, short ones within one edit; none when the budget runs out. */
-  near(plain: string, budget: SuggestionBudget): Near[] {
+  findNear(plain: string, budget: SuggestionBudget): Near[] {
     const sound = plain.length > 2 * maxSoundLength ? '' : writeSound(plain)
     if (sound.length < 3 || sound.length > maxSoundLength) return []
     const candidates = this.#byStart.get(readStart(sound)) ?? []
@@ -113,7 +113,7 @@ export class PlaceIndex {
   }
 
   /** Finds the cities with a postal code. Ignores leading zeros, since spreadsheets lose them. */
-  coded(postalCode: string): readonly City[] {
+  findCoded(postalCode: string): readonly City[] {
     return this.#byCode.get(codeKey(postalCode)) ?? []
   }
 }

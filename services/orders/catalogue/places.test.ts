@@ -42,22 +42,22 @@ t.test('finds a place by its postal code alone, and none by an unknown code', as
 
 t.test("with an origin the response says what the merchant's rate card has", async t => {
   const places = [{ text: 'Galle' }, { text: 'Jaffna' }, { text: 'Nowhere' }]
-  const answers = async (origin_city_id: unknown, options = {}) =>
+  const listRates = async (origin_city_id: unknown, options = {}) =>
     (await resolve(places, { origin_city_id }, options)).body.data.map(({ served, rate }: Record<string, unknown>) => [
       served,
       rate,
     ])
   const rate = { first_kg: 450, each_extra_kg: 90.5, currency: 'LKR' }
   for (const id of [1500, '1500', ' 1500 '])
-    t.strictSame(await answers(id), [
+    t.strictSame(await listRates(id), [
       [true, rate],
       [false, null],
       [null, null],
     ])
   const nothing = [null, null]
-  for (const id of [null, '', undefined]) t.strictSame(await answers(id), [nothing, nothing, nothing])
+  for (const id of [null, '', undefined]) t.strictSame(await listRates(id), [nothing, nothing, nothing])
   const withoutCard = { token: await createToken('books@example.com') }
-  t.strictSame(await answers(1500, withoutCard), [[false, null], [false, null], nothing])
+  t.strictSame(await listRates(1500, withoutCard), [[false, null], [false, null], nothing])
 })
 
 t.test('refuses malformed places and lists every error', async t => {

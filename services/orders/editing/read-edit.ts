@@ -31,7 +31,7 @@ type Body = Static<typeof OrderEdit> & Partial<Static<typeof StaffOrderEdit>>
 
 const checks = { merchant: TypeCompiler.Compile(OrderEdit), staff: TypeCompiler.Compile(StaffOrderEdit) }
 
-/** Reads the changes of a body, or every error of its shape, as for one order of a batch. */
+/** Reads the changes of a body, or returns every error of its shape, as for one order of a batch. */
 export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit => {
   const record = isObject(body) ? body : {}
   removeEmptyLists(record, OrderEdit)
