@@ -4,13 +4,13 @@ import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type { Tx } from '../database/tables.ts'
 import {
   batchColumns,
-  toEntryParameters,
-  toKeyParameters,
   type NamedValues,
   type NewBatch,
   orderColumns,
-  toOrderParameters,
   renderWarnings,
+  toEntryParameters,
+  toKeyParameters,
+  toOrderParameters,
 } from './batch-rows.ts'
 import { maybeAlikeSql } from './conflicts.ts'
 

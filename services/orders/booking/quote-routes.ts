@@ -8,7 +8,7 @@ import { findPrices } from '../catalogue/price-parcels.ts'
 import { charge, type Rate } from '../catalogue/rate-card.ts'
 import { PlaceRate, viewRate } from '../catalogue/schema.ts'
 import type { RateGaps } from '../rate-gaps/recorder.ts'
-import { referToCity, createPartsReader } from './read-batch.ts'
+import { createPartsReader, referToCity } from './read-batch.ts'
 import { GeneralData, OrderData } from './schema.ts'
 
 const Origin = Type.Pick(GeneralData, ['origin_city_id', 'origin_city_name', 'origin_state_name'], {

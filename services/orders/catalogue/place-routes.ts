@@ -31,8 +31,7 @@ const ResolvePlaces = Type.Object(
     places: Type.Array(Place, { minItems: 1, maxItems: maxPlaces }),
     origin_city_id: Type.Optional(
       Type.Union([Type.String({ maxLength: 64 }), Type.Number(), Type.Null()], {
-        description:
-          'The city where the parcels start. `served` and `rate` describe the rate from there.',
+        description: 'The city where the parcels start. `served` and `rate` describe the rate from there.',
       }),
     ),
   },

@@ -1,11 +1,11 @@
 import { nameKey } from '@courier/shared/name-key.ts'
 import type { City, CityIndex } from './cities.ts'
 import {
-  listCities,
   findNames,
   isFiller,
   isShort,
   isTown,
+  listCities,
   type Match,
   type Part,
   readPart,

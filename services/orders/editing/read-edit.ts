@@ -2,9 +2,9 @@ import { ErrorList, isBlank, label, listErrors, required } from '@courier/shared
 import type { Static } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
-  referToCity,
   isObject,
   readText,
+  referToCity,
   refuseBadNumbers,
   refuseBadText,
   removeEmptyLists,
@@ -60,9 +60,7 @@ const toChanges = (body: Body, given: readonly string[]): OrderChanges => {
       ...(cod !== undefined && { cod: Number(cod) }),
       ...(weight !== undefined && { weight: Number(weight) }),
     },
-    destination: hasCity
-      ? referToCity(destination_city_id, destination_city_name, destination_state_name)
-      : undefined,
+    destination: hasCity ? referToCity(destination_city_id, destination_city_name, destination_state_name) : undefined,
     reason: reason?.trim() ?? null,
   }
 }
