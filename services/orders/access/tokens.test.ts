@@ -72,12 +72,12 @@ t.test('a token is refused within 5 seconds of its revocation, however often it 
 t.test('a second revocation keeps the time of the first, and an unknown id is reported', async t => {
   const { pool } = await open(t)
   const { id } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
-  const revokedAt = async () => (await listTokens(pool)).find(token => token.token_id === id)?.revoked_at
+  const readRevokedAt = async () => (await listTokens(pool)).find(token => token.token_id === id)?.revoked_at
   await revokeTokenById(pool, id)
-  const first = await revokedAt()
+  const first = await readRevokedAt()
   t.type(first, Date)
   await revokeTokenById(pool, id)
-  t.same(await revokedAt(), first)
+  t.same(await readRevokedAt(), first)
   await t.rejects(
     revokeTokenById(pool, 'tok_unknown'),
     new UsageError('there is no token tok_unknown; token list shows them'),
@@ -87,16 +87,16 @@ t.test('a second revocation keeps the time of the first, and an unknown id is re
 t.test('the last use of a token is stored, at most once a minute', async t => {
   const { pool, getStatus, rows } = await open(t)
   const { id, token } = await createTokenFor(pool, shop)
-  const lastUse = async () => (await listTokens(pool, 'demo')).find(row => row.token_id === id)?.last_used_at
-  t.equal(await lastUse(), null)
+  const readLastUse = async () => (await listTokens(pool, 'demo')).find(row => row.token_id === id)?.last_used_at
+  t.equal(await readLastUse(), null)
   await getStatus(token)
-  const used = await lastUse()
+  const used = await readLastUse()
   t.ok(used && Math.abs(Date.now() - used.getTime()) < 10_000, `used ${used?.toISOString()}`)
   await createTokenReader(pool)('demo', token)
-  t.same(await lastUse(), used, 'not written again within the minute')
+  t.same(await readLastUse(), used, 'not written again within the minute')
   await rows(`update tokens set last_used_at = now() - interval '61 seconds' where token_id = $1`, [id])
   await createTokenReader(pool)('demo', token)
-  t.ok(Date.now() - ((await lastUse())?.getTime() ?? 0) < 10_000)
+  t.ok(Date.now() - ((await readLastUse())?.getTime() ?? 0) < 10_000)
 })
 
 t.test('a token authenticates its holder only in its tenant', async t => {

@@ -19,9 +19,9 @@ export const chooseCheck = ({ checks: { duplicate } }: Catalogue, orders: number
 /** Lists the doubts that need no look-up of similar orders, by how the tenant treats them. */
 export const suspect = ({ orders }: CheckedBatch, { country, checks }: Catalogue, habits: Habits | undefined) => {
   const suspicions = { warnings: new ErrorList(), errors: new ErrorList() }
-  const listFor = (check: Check | null): ErrorList | undefined =>
+  const chooseList = (check: Check | null): ErrorList | undefined =>
     check === 'off' ? undefined : check === 'refuse' ? suspicions.errors : suspicions.warnings
-  const [phones, duplicates, unusual] = [checks.phone, checks.duplicate, checks.unusual].map(listFor)
+  const [phones, duplicates, unusual] = [checks.phone, checks.duplicate, checks.unusual].map(chooseList)
   if (phones) suspectPhones(orders, country, phones)
   if (duplicates) suspectRepeats(orders, duplicates)
   if (unusual && habits) suspectUnusual(orders, habits, unusual)
@@ -66,12 +66,12 @@ const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void =
     for (const [, [first, second, ...more]] of findRepeats(samePhone, index => identifyParcel(orders[index])))
       list.add(
         `order_data.${second}`,
-        `The order looks like order_data.${first}${andMore(more)}: same phone, COD and city.`,
+        `The order looks like order_data.${first}${wordRest(more)}: same phone, COD and city.`,
       )
   for (const [number, [first, second, ...more]] of findRepeats(all, index => orders[index]?.order.orderNo))
     list.add(
       `order_data.${second}.order_no`,
-      `The order no ${number} is that of order_data.${first}${andMore(more)}, too.`,
+      `The order no ${number} is that of order_data.${first}${wordRest(more)}, too.`,
     )
 }
 
@@ -84,7 +84,7 @@ const findRepeats = <Key>(indexes: readonly number[], readKey: (index: number) =
     (group): group is [Key, number[]] => group[0] !== undefined && group[1].length > 1,
   )
 
-const andMore = ({ length }: readonly number[]): string => (length > 0 ? ` and ${length} more of the batch` : '')
+const wordRest = ({ length }: readonly number[]): string => (length > 0 ? ` and ${length} more of the batch` : '')
 
 export const suspectAlike = (orders: readonly PricedOrder[], alike: FoundAlike, list: ErrorList): void => {
   for (const [index, priced] of orders.entries()) {

@@ -1,6 +1,6 @@
 import { distance as edits } from 'fastest-levenshtein'
 import { addTo, type City, type CityIndex, type State } from './cities.ts'
-import { maxSoundLength, readStart, soundDistance, splitWords, writeSound } from './spelling.ts'
+import { maxSoundLength, measureDistance, readStart, splitWords, writeSound } from './spelling.ts'
 
 /** Says what a name means: a city, a state, or a group of numbered districts (Colombo 01 to 15). */
 export interface Named {
@@ -56,7 +56,7 @@ export class PlaceIndex {
         const words = this.#add(name, { city })
         if (words.length > 1 && /^[0-9]/.test(words.at(-1) ?? '')) addTo(stems, words.slice(0, -1).join(' '), city)
       }
-      if (city.postalCode !== null) addTo(this.#byCode, codeKey(city.postalCode), city)
+      if (city.postalCode !== null) addTo(this.#byCode, toCodeKey(city.postalCode), city)
     }
     const inState = Map.groupBy(cities, city => city.state.id)
     for (const state of states) this.#addState(state, inState.get(state.id) ?? [])
@@ -106,7 +106,7 @@ export class PlaceIndex {
       if (!budget.spend(named.sound.length * sound.length)) return []
       const wrong = edits(plain, named.plain)
       if (wrong > mostEdits && !isSwapped(plain, named.plain)) continue
-      const distance = soundDistance(sound, named.sound) + 0.1 * wrong
+      const distance = measureDistance(sound, named.sound) + 0.1 * wrong
       if (distance <= most) found.push({ named, distance })
     }
     return found.sort((a, b) => a.distance - b.distance)
@@ -114,7 +114,7 @@ export class PlaceIndex {
 
   /** Finds the cities with a postal code. Ignores leading zeros, since spreadsheets lose them. */
   findCoded(postalCode: string): readonly City[] {
-    return this.#byCode.get(codeKey(postalCode)) ?? []
+    return this.#byCode.get(toCodeKey(postalCode)) ?? []
   }
 }
 
@@ -124,7 +124,7 @@ const isSwapped = (one: string, other: string): boolean => {
   return other === one.slice(0, at) + one.slice(at + 1, at + 2) + one.slice(at, at + 1) + one.slice(at + 2)
 }
 
-const codeKey = (code: string): string => code.replace(/\s/g, '').toLowerCase().replace(/^0+/, '')
+const toCodeKey = (code: string): string => code.replace(/\s/g, '').toLowerCase().replace(/^0+/, '')
 
 const indexes = new WeakMap<CityIndex, PlaceIndex>()
 

@@ -5,16 +5,16 @@
 const readPairs = (pairs: string): [sound: string, letters: string][] =>
   pairs.split(' ').map(pair => pair.split(':') as [string, string])
 
-const byLetter = (pairs: string): Map<string, string> =>
+const mapLetters = (pairs: string): Map<string, string> =>
   new Map(readPairs(pairs).flatMap(([sound, letters]) => [...letters].map(letter => [letter, sound] as const)))
 
-const consonants = byLetter(
+const consonants = mapLetters(
   'k:කඛக g:ගඝ c:චඡச j:ජඣஜ t:ටඨතථடத d:ඩඪදධ p:පඵෆப b:බභ m:මம y:යய n:ඤඥණනஙஞணநன r:රரற l:ලළலளழ v:වவ ' +
     's:ශෂසஷஸ h:හஹ ng:ඞඟ nj:ඦ nd:ඬඳ mb:ඹ',
 )
-const vowels = byLetter('a:අආஅஆ e:ඇඈඑඒஎஏ i:ඉඊஇஈ u:උඌஉஊ o:ඔඕஒஓ ai:ඓஐ au:ඖஔ n:ං h:ඃ')
+const vowels = mapLetters('a:අආஅஆ e:ඇඈඑඒஎஏ i:ඉඊஇஈ u:උඌஉஊ o:ඔඕஒஓ ai:ඓஐ au:ඖஔ n:ං h:ඃ')
 /** These signs replace the `a` that a consonant has on its own. */
-const signs = byLetter(
+const signs = mapLetters(
   'a:\u0dcf\u0bbe e:\u0dd0\u0dd1\u0dd9\u0dda\u0bc6\u0bc7 i:\u0dd2\u0dd3\u0bbf\u0bc0 u:\u0dd4\u0dd6\u0bc1\u0bc2 ' +
     'o:\u0ddc\u0ddd\u0bca\u0bcb ai:\u0ddb\u0bc8 au:\u0dde\u0bcc ru:\u0dd8\u0df2 :\u0dca\u0bcd',
 )
@@ -105,7 +105,7 @@ const swapCost = 0.6
 export const maxSoundLength = 40
 
 /** Returns the distance between two sounds: mostly 1.5 for a wrong or missing consonant, 0.5 for a vowel. */
-export const soundDistance = (one: string, other: string): number => {
+export const measureDistance = (one: string, other: string): number => {
   let before: number[] = []
   let row = [0]
   for (let j = 0; j < other.length; j++) row.push(readCost(row, j) + weighLoss(other.charAt(j)))
