@@ -150,7 +150,7 @@ t.test('a program may log in before each request without ending earlier tokens',
 })
 
 t.test(
-  'a merchant logs in 600 times a minute from one network, and a changed password ends all of its tokens',
+  'a merchant logs in 600 times a minute from one network, and a changed password ends all its sessions',
   async t => {
     const { login, statuses, request, apply, rows } = await open(t)
     const from = (remoteAddress: string) => ({ remoteAddress })

@@ -83,7 +83,7 @@ t.test('refuses a merchant without a rate card, and an unknown city', async t =>
   })
 })
 
-t.test('waybills are optional or required, fit the mask, and are unique in a batch', async t => {
+t.test('waybills are optional or, in manual mode, required; they fit the mask and are unique in a batch', async t => {
   const given = (waybill: string | undefined) => toOrder({ waybill })
   t.equal(validate(toBatch([given(undefined), given(undefined)])), 'accepted')
   t.equal(validate(toBatch([given('DM01')]), plainCatalogue(manual)), 'accepted')

@@ -40,7 +40,7 @@ t.test('finds a place by its postal code alone, and none by an unknown code', as
   ])
 })
 
-t.test("with an origin the response says what the merchant's rate card has", async t => {
+t.test("with an origin, the response shows the rate in the merchant's card", async t => {
   const places = [{ text: 'Galle' }, { text: 'Jaffna' }, { text: 'Nowhere' }]
   const listRates = async (origin_city_id: unknown, options = {}) =>
     (await resolve(places, { origin_city_id }, options)).body.data.map(({ served, rate }: Record<string, unknown>) => [
@@ -93,7 +93,7 @@ t.test('a thousand places are resolved at once, whatever is in them', async t =>
   t.equal(body.data.length, 1000)
 })
 
-t.test("another tenant's cities and aliases are unknown", async t => {
+t.test("another tenant's aliases are unknown: only the sounds of names match", async t => {
   await apply(tenantFile({ id: 'other' }))
   const other = { tenant: 'other', token: await createToken('shop@example.com', 'other') }
   const { body } = await resolve([{ text: 'දෙහිවල' }, { text: 'Sri Jayawardenepura Kotte' }], {}, other)
