@@ -7,15 +7,15 @@ const shop = 'shop@example.com'
 t.test('all tokens of a merchant share its rate limit, including tokens from logins', async t => {
   const { request, createToken } = await build(t, { requestsPerMinute: 4 })
   const second = await createToken(shop)
-  const statusOf = async (token?: string) => (await request('/state', undefined, token ? { token } : {})).status
+  const getStatus = async (token?: string) => (await request('/state', undefined, token ? { token } : {})).status
   t.strictSame(
-    [await statusOf(), await statusOf(second), await statusOf(), await statusOf(second)],
+    [await getStatus(), await getStatus(second), await getStatus(), await getStatus(second)],
     [200, 200, 200, 200],
   )
   const login = await request('/login', { email: shop, password: 'lanka-shoes-demo' }, { token: '' })
   t.equal(login.status, 200)
-  for (const token of [undefined, second, login.body.token]) t.equal(await statusOf(token), 429)
-  t.equal(await statusOf(await createToken('books@example.com')), 200, 'another merchant')
+  for (const token of [undefined, second, login.body.token]) t.equal(await getStatus(token), 429)
+  t.equal(await getStatus(await createToken('books@example.com')), 200, 'another merchant')
 })
 
 t.test('after too many wrong tokens, an address gets 429 for further ones, but its valid tokens work', async t => {

@@ -27,7 +27,7 @@ const open = async (t: Test, options: Partial<OrdersOptions> = {}) => {
 const times = (count: number, status: number): number[] => Array<number>(count).fill(status)
 
 interface Flood {
-  of: string
+  name: string
   /** Returns the `index`-th login of the flood. */
   login: (index: number) => [{ email: string; password: string }, From]
   victim: From
@@ -35,22 +35,22 @@ interface Flood {
 
 const floods: Flood[] = [
   {
-    of: 'one network against one merchant',
+    name: 'one network against one merchant',
     login: index => [{ ...shop, password: 'wrong' }, { remoteAddress: `2001:db8::${index.toString(16)}` }],
     victim: { remoteAddress: '192.0.2.1' },
   },
   {
-    of: 'one network against many tenants',
+    name: 'one network against many tenants',
     login: index => [shop, { tenant: `t${index}`, remoteAddress: '192.0.2.9' }],
     victim: { remoteAddress: '192.0.2.1' },
   },
   {
-    of: 'many networks against one merchant',
+    name: 'many networks against one merchant',
     login: index => [{ ...shop, password: 'wrong' }, { remoteAddress: `2001:db8:0:${index.toString(16)}::1` }],
     victim: { remoteAddress: '192.0.2.1' },
   },
   {
-    of: 'many networks against the merchants of one tenant',
+    name: 'many networks against the merchants of one tenant',
     login: index => [
       { email: `m${index}@example.com`, password: 'wrong' },
       { remoteAddress: `2001:db8:0:${index.toString(16)}::1` },
@@ -60,7 +60,7 @@ const floods: Flood[] = [
 ]
 
 for (const flood of floods)
-  t.test(`a flood from ${flood.of} blocks nobody else’s logins`, { timeout: 120_000 }, async t => {
+  t.test(`a flood from ${flood.name} blocks nobody else’s logins`, { timeout: 120_000 }, async t => {
     const { login, apply } = await open(t)
     await apply(tenantFile({ id: 'other' }))
     const underWay: Promise<unknown>[] = []
@@ -150,7 +150,7 @@ t.test('a program may log in before each request without ending earlier tokens',
 })
 
 t.test(
-  'a merchant logs in 600 times a minute from one network, and a changed password ends all of its tokens',
+  'a merchant logs in 600 times a minute from one network, and a changed password ends all its sessions',
   async t => {
     const { login, statuses, request, apply, rows } = await open(t)
     const from = (remoteAddress: string) => ({ remoteAddress })

@@ -114,7 +114,7 @@ t.test('an invalid e-mail address or password is refused under its field', async
   t.equal((await login(shop, { headers: { 'content-type': 'text/plain' } })).status, 415)
 })
 
-t.test('a connection lost during the commit of the look-up leaves nothing in doubt', async t => {
+t.test('a connection lost while the look-up commits gets 503, and the next login works', async t => {
   let isLosing = false
   const poolOf = async (url: string) => {
     const pool = createPool({ url, name: 'lossy', connections: 2 })
@@ -178,10 +178,10 @@ t.test('after five failed logins in a minute even the correct password gets 429'
   const responses = await Promise.all(
     Array.from({ length: 30 }, (_, i) => login({ email: spellings[i % 3], password: `wrong-${i}` })),
   )
-  const ofStatus = (status: number) => responses.filter(response => response.status === status)
-  t.equal(ofStatus(422).length, 5)
-  t.equal(ofStatus(429).length, 25)
-  for (const { headers, body } of ofStatus(429)) {
+  const filterByStatus = (status: number) => responses.filter(response => response.status === status)
+  t.equal(filterByStatus(422).length, 5)
+  t.equal(filterByStatus(429).length, 25)
+  for (const { headers, body } of filterByStatus(429)) {
     t.strictSame(body, { message: 'Too Many Attempts.', code: 'rate_limited' })
     t.ok(Number(headers['retry-after']) >= 1 && Number(headers['retry-after']) <= 60)
   }
@@ -258,7 +258,7 @@ t.test('refuses a malformed proxy address at startup', t => {
   t.end()
 })
 
-t.test('a crowd with the right password gets in, up to the limit', async t => {
+t.test('concurrent logins with the right password succeed, up to the limit', async t => {
   const { login } = await open(t, { login: { ...generous, triesPerEmail: 5 } })
   const responses = await Promise.all(Array.from({ length: 200 }, () => login(shop)))
   const busy = responses.filter(response => response.status === 503)
@@ -315,7 +315,7 @@ t.test('bulkheads run few tasks of a key at once, alternate between keys, and re
     run({ network: 'a', process: '' }, () => Promise.reject(new Error('failed'))),
     { message: 'failed' },
   )
-  t.equal(await run({ network: 'a', process: '' }, async () => 'free'), 'free', 'a failed task gives its place back')
+  t.equal(await run({ network: 'a', process: '' }, async () => 'free'), 'free', 'a failed task frees its slot')
 })
 
 t.test('a correct password is hashed once, a wrong or changed one each time', async t => {
@@ -324,17 +324,17 @@ t.test('a correct password is hashed once, a wrong or changed one each time', as
     hashes++
     return isPassword(password, stored)
   })
-  const hashesOf = async (password: string, stored: string, isRight: boolean) => {
+  const countHashes = async (password: string, stored: string, isRight: boolean) => {
     const before = hashes
     t.equal(await check(password, stored), isRight)
     return hashes - before
   }
   const [stored, changed] = [await hashPassword('lanka-shoes-demo'), await hashPassword('another-password')]
-  t.equal(await hashesOf('lanka-shoes-demo', stored, true), 1)
-  for (let run = 0; run < 5; run++) t.equal(await hashesOf('lanka-shoes-demo', stored, true), 0)
-  for (let run = 0; run < 2; run++) t.equal(await hashesOf('wrong', stored, false), 1)
-  for (let run = 0; run < 2; run++) t.equal(await hashesOf('lanka-shoes-demo', changed, false), 1)
-  t.equal(await hashesOf('another-password', changed, true), 1)
+  t.equal(await countHashes('lanka-shoes-demo', stored, true), 1)
+  for (let run = 0; run < 5; run++) t.equal(await countHashes('lanka-shoes-demo', stored, true), 0)
+  for (let run = 0; run < 2; run++) t.equal(await countHashes('wrong', stored, false), 1)
+  for (let run = 0; run < 2; run++) t.equal(await countHashes('lanka-shoes-demo', changed, false), 1)
+  t.equal(await countHashes('another-password', changed, true), 1)
 })
 
 t.test('a changed password invalidates the old one at once', async t => {

@@ -38,8 +38,8 @@ export interface Accounts<Row extends Account> {
 }
 
 /**
- * Limits the logins that wait at each of the levels below: the programs of an office may log in at the same moment.
- * Further logins are refused.
+ * Limits the logins that wait for each key of the levels below: the programs of an office may log in at the same
+ * moment. Further logins are refused.
  */
 const maxWaiting = 128
 

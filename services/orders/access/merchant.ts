@@ -81,8 +81,8 @@ const forbidden = {
 }
 
 /**
- * Opens the routes of `app` to merchants: they require a merchant's token and a role, and count against the merchant's
- * limit.
+ * Opens the routes of `app` to merchants: they require a merchant's token and, for some operations, a role, and count
+ * against the merchant's limit.
  */
 export const admitMerchants = (app: FastifyInstance, findCaller: TokenReader, requestsPerMinute: number): void => {
   app.addHook('onRoute', route => {

@@ -21,8 +21,8 @@ export const listPeople = (tx: Tx, { tenant, merchantId }: Merchant): Promise<Pe
 type NewPerson = Pick<PersonRow, 'email' | 'name' | 'role'> & { readonly passwordHash: string }
 
 /**
- * Adds a person, whose e-mail address is in lower case. Throws a validation error if somebody in the tenant has the
- * address, or if the merchant already has `maxPeople` people.
+ * Adds a person, whose e-mail address is in lower case. Throws a validation error if a merchant or an active person of
+ * the tenant has the address, or if the merchant already has `maxPeople` people.
  */
 export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): Promise<PersonRow> => {
   const { tenant, merchantId, actor } = merchant
@@ -42,7 +42,7 @@ export const addPerson = async (tx: Tx, merchant: Merchant, person: NewPerson): 
 const taken =
   'The email has already been taken: each person logs in with an address of their own. Use another one, or deactivate the person who has it.'
 
-/** Throws if somebody in the tenant has the address. The caller locks the tenant: nobody else takes it meanwhile. */
+/** Throws if a merchant or an active person has the address. The caller locks the tenant: nobody takes it meanwhile. */
 const refuseTaken = async (tx: Tx, tenant: string, email: string): Promise<void> => {
   const holders = await query(tx)`
     select from merchants where tenant_id = ${tenant} and email = ${email} union all

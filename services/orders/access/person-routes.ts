@@ -13,7 +13,7 @@ import { loginFields } from './login-routes.ts'
 import { type Merchant, merchantIn } from './merchant.ts'
 import { hashPassword } from './passwords.ts'
 import { addPerson, changePerson, listPeople, type PersonRow } from './people.ts'
-import { PersonName } from './program-token-routes.ts'
+import { OneLineName } from './program-token-routes.ts'
 import { personRoles, selectMerchants } from './queries.ts'
 
 /** Each new password is hashed, which takes 19 MiB and a thread. */
@@ -40,7 +40,7 @@ const Person = component('Person', {
   created_at: orNull(Time()),
 })
 const NewPerson = Type.Object(
-  { name: PersonName, email: loginFields.email, role: Role, password: Password },
+  { name: OneLineName, email: loginFields.email, role: Role, password: Password },
   { title: 'NewPerson', additionalProperties: false },
 )
 const PersonChange = Type.Object(
@@ -58,7 +58,7 @@ export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   app.addHook('onRequest', limitRequests(new Limit('people', requestsPerMinute), merchantIn))
   const listPeopleSchema = {
     operationId: 'listPeople',
-    summary: 'The people who log in for the merchant',
+    summary: 'List the people who log in for the merchant',
     description: "Lists the merchant's account first, then the people, the oldest first.",
     response: { 200: Type.Object({ data: Type.Array(Person) }) },
   }

@@ -16,7 +16,7 @@ import { createToken } from './tokens.ts'
 
 /** Limits the tokens that a merchant's programs may have at once. */
 const maxTokens = 50
-export const PersonName = Type.String({
+export const OneLineName = Type.String({
   maxLength: 100,
   pattern: '^(?=\\s*\\S)([^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$',
   must: 'be 1 to 100 characters on one line',
@@ -30,7 +30,7 @@ const ProgramToken = component('ProgramToken', {
   last_used_at: orNull(Time(), { description: 'Accurate to a minute; null: never.' }),
 })
 const NewToken = Type.Object(
-  { name: PersonName, expires_at: Type.Optional(Type.String({ maxLength: 40, description: 'Default: never.' })) },
+  { name: OneLineName, expires_at: Type.Optional(Type.String({ maxLength: 40, description: 'Default: never.' })) },
   { title: 'NewProgramToken', additionalProperties: false },
 )
 const WithSecret = component('ProgramTokenWithSecret', {
@@ -47,7 +47,7 @@ export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   refuseUnknownFields(app)
   const listTokensSchema = {
     operationId: 'listTokens',
-    summary: "The tokens of the merchant's programs",
+    summary: "List the tokens of the merchant's programs",
     description: 'Lists valid tokens, the newest first.',
     response: { 200: Type.Object({ data: Type.Array(ProgramToken) }) },
   }
@@ -89,7 +89,7 @@ export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   })
 }
 
-/** Reads a future time; null without a text. Throws for any other text. */
+/** Reads a future time; null if the text is absent. Throws a validation error for any other text. */
 const readExpiry = (text: string | undefined): Date | null => {
   if (text === undefined) return null
   const at = readDateOrTime(text)

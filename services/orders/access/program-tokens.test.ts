@@ -11,14 +11,14 @@ const ofBooks = await logIn('books@example.com', 'ceylon-books-demo')
 const create = (body: unknown, token = owner) => request('POST', `${base}/token`, body, { token })
 const list = async (token = owner) => (await request('GET', `${base}/token`, undefined, { token })).body.data
 const revoke = (id: string, token = owner) => request('DELETE', `${base}/token/${id}`, undefined, { token })
-const statusOf = async (token: string) => (await request('GET', `${base}/state`, undefined, { token })).status
+const getStatus = async (token: string) => (await request('GET', `${base}/state`, undefined, { token })).status
 
 t.test('an owner creates tokens for programs, sees them without the secret, and revokes them', async t => {
   const { status, body } = await create({ name: ' Web shop 🛒 ', expires_at: '2999-01-31T00:00:00Z' })
   const { id, token, created_at, ...rest } = body.data
   t.match([status, body.message, token], [201, 'Token Created Successfully', /^courier_[\w-]{48}$/])
   t.strictSame(rest, { name: 'Web shop 🛒', expires_at: '2999-01-31T00:00:00.000Z', last_used_at: null })
-  t.equal(await statusOf(token), 200)
+  t.equal(await getStatus(token), 200)
   const [first, ...others] = await list()
   t.match(first, { id, name: 'Web shop 🛒', created_at })
   t.notOk('token' in first)
@@ -30,7 +30,7 @@ t.test('an owner creates tokens for programs, sees them without the secret, and 
   t.equal((await revoke(id)).status, 404, 'already revoked')
   t.equal((await list()).length, 1)
   await delay(3_100)
-  t.equal(await statusOf(token), 401)
+  t.equal(await getStatus(token), 401)
   const audited = await rows('select actor_kind, action from audit where object_id = $1 order by audit_id', [id])
   t.strictSame(audited, [
     { actor_kind: 'merchant', action: 'token.created' },
@@ -53,7 +53,7 @@ t.test('a program may not manage tokens, and the refusal names the remedy', asyn
         ],
       )
   t.equal((await request('GET', `${base}/token`, undefined, { token: made })).status, 403)
-  t.equal(await statusOf(made), 200)
+  t.equal(await getStatus(made), 200)
 })
 
 t.test('a session cannot be revoked as the token of a program', async t => {

@@ -27,8 +27,8 @@ export interface Person {
 export type MerchantLogin = MerchantRow & { readonly person: Person | null }
 
 /**
- * Finds the account or the active person with an e-mail address, which no two share. `isShared` keeps the row from
- * changing until the transaction ends.
+ * Finds the account or the active person with an e-mail address; no two of them share one. `isShared` keeps the row
+ * from changing until the transaction ends.
  */
 export const findMerchantLogin = async (tx: Tx, tenant: string, email: string, isShared: boolean) => {
   const account = selectMerchant(tx, tenant, email)
@@ -46,7 +46,7 @@ export const findMerchantLogin = async (tx: Tx, tenant: string, email: string, i
 }
 
 /**
- * Names who acts for a merchant in the audit: gives the merchant's id, and the name of the person if a person logged
+ * Names who acts for a merchant in the audit: returns the merchant's id, and the name of the person if a person logged
  * in.
  */
 export const nameActor = (merchantId: string, person: Person | null): string =>

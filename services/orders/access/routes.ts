@@ -24,7 +24,7 @@ const User = component('User', {
   merchant: Type.Object({ id: Type.Integer(), name: Type.String() }),
   role: oneOf(merchantRoles),
   person: orNull(Type.Object({ id: Type.Integer(), name: Type.String() }), {
-    description: "Who logged in; null: the merchant's account or a program.",
+    description: "The person who logged in; null: the merchant's account or a program.",
   }),
 })
 
@@ -53,11 +53,11 @@ export const loginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (app, {
   addLogin(app, logins, accounts, schema, login => ({ user: toUser(login, login.person?.role ?? 'owner') }))
 }
 
-/** Describes the merchant, and ends its session. */
+/** Serves the merchant of the token and the logout. */
 export const userRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
   const schema = {
     operationId: 'getCurrentUser',
-    summary: 'The merchant of the token',
+    summary: 'Get the merchant of the token',
     response: { 200: Type.Object({ data: User }) },
   }
   app.get('/user/get-current', { schema }, async request => ({ data: await readUser(options.pool, request.merchant) }))

@@ -17,7 +17,7 @@ const roleOption = ['--role <roles>', `one or more roles, comma-separated: ${sta
 
 /** Adds the commands `staff …` (docs/staff/staff.md). */
 export const addStaffCommands = (program: Command, withPool: WithPool): void => {
-  const staff = program.command('staff').description('the members of staff who log in')
+  const staff = program.command('staff').description('manage the members of staff who log in')
   /** Adds a command about one member of staff; `done` ends the sentence that reports what the command did. */
   const command = (
     name: string,
@@ -44,7 +44,7 @@ export const addStaffCommands = (program: Command, withPool: WithPool): void => 
   staff
     .command('list')
     .description('list the members of staff who log in')
-    .option('--tenant <id>', 'only those of this tenant')
+    .option('--tenant <id>', 'list only the staff of this tenant')
     .option('--json', 'print JSON', false)
     .action(async ({ tenant, json }) => {
       const rows = await withPool(pool => listStaff(pool, tenant))

@@ -55,8 +55,8 @@ const readName = (text: string): string => {
 }
 
 /**
- * Creates a member of staff, or reactivates a deactivated one. Throws UsageError for an unknown tenant, an active
- * account, or a name that another member of staff has: orders' timelines and the audit show the name.
+ * Creates a member of staff, or reactivates a deactivated one. Throws UsageError for an invalid field, an unknown
+ * tenant, an active account, or the name of another member of staff: orders' timelines and the audit show the name.
  */
 export const addStaff = async (pool: pg.Pool, request: NewStaff, password: string) => {
   const { tenant } = request
@@ -72,7 +72,7 @@ export const addStaff = async (pool: pg.Pool, request: NewStaff, password: strin
       on conflict (tenant_id, email) do update set name = excluded.name, role = excluded.role, roles = excluded.roles,
         password_hash = excluded.password_hash, is_active = true where not staff.is_active
       returning staff.*`
-    if (!added) throw new UsageError(`there is a member of staff ${email} already`)
+    if (!added) throw new UsageError(`the member of staff ${email} already exists`)
     await audit(tx, tenant, operator(), 'staff.added', [name, ...held.roles])
     return toView(tenant, added)
   })
@@ -81,7 +81,7 @@ export const addStaff = async (pool: pg.Pool, request: NewStaff, password: strin
 const refuseTakenName = async (tx: Tx, tenant: string, email: string, name: string): Promise<void> => {
   const [other] = await query<{ email: string }>(tx)`
     select email from staff where tenant_id = ${tenant} and name = ${name} and email <> ${email}`
-  if (other) throw new UsageError(`${other.email} of tenant ${tenant} has the name ${name} already`)
+  if (other) throw new UsageError(`${other.email} of tenant ${tenant} already has the name ${name}`)
 }
 
 /** Changes roles, in both services within 5 seconds. Throws UsageError for an unknown tenant or member of staff. */

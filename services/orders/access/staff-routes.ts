@@ -80,11 +80,11 @@ export const staffLoginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (a
   })
 }
 
-/** Describes the member of staff, and ends the session. */
+/** Serves the member of staff of the token and the logout. */
 export const staffSessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
   const schema = {
     operationId: 'getCurrentStaff',
-    summary: 'The member of staff whose token it is, and what their roles may do',
+    summary: 'Get the member of staff of the token, and what their roles may do',
     response: { 200: Type.Object({ data: CurrentStaff }) },
   }
   app.get('/me', { schema }, async request => ({ data: await readStaff(options.pool, request.staff) }))
@@ -97,10 +97,10 @@ export const staffSessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = asy
 const readStaff = async (pool: pg.Pool, { tenant, name, roles, tokenId }: Staff): Promise<CurrentStaff> => {
   const [found] = await inTenant(pool, tenant, (tx: Tx) => findAccount(tx, tenant, tokenId))
   if (!found) throw unauthenticated()
-  const { email, ...of } = found
-  // A token without an account was made by the operator: the notifier does not know it.
+  const { email, ...fields } = found
+  // The operator made a token without an account: the notifier does not know it.
   const operations = operationsFor(roles, email === null ? ordersOperations : staffOperations)
-  return { name, email, role: roles[0] as StaffRole, roles: [...roles], tenant: of, operations }
+  return { name, email, role: roles[0] as StaffRole, roles: [...roles], tenant: fields, operations }
 }
 
 /** Reads the tenant of a token, and the e-mail address of the account behind it; null without an account. */

@@ -12,7 +12,7 @@ export interface TokenRequest extends commands.TokenRequest {
   staff?: string
 }
 
-/** Creates a token for one holder. Throws UsageError for an unknown tenant or merchant, or an invalid time. */
+/** Creates a token. Throws UsageError for an unknown tenant, no single active holder, or an invalid expiry. */
 export const createTokenFor = async (pool: pg.Pool, request: TokenRequest, by = operator()) => {
   const { tenant, merchant, staff } = request
   if (!merchant?.trim() === !staff?.trim()) throw new UsageError('name one holder: --merchant EMAIL or --staff NAME')

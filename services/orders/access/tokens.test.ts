@@ -12,12 +12,12 @@ import { createTokenReader } from './tokens.ts'
 
 const shop = { tenant: 'demo', merchant: 'shop@example.com' }
 
-/** Starts the application; `statusOf` returns the status of a request with a token. */
+/** Starts the application; `getStatus` returns the status of a request with a token. */
 const open = async (t: Test) => {
   const { pool, bulk, apply, rows } = await build(t)
-  const statusOf = async (token: string, tenant = 'demo'): Promise<number> =>
+  const getStatus = async (token: string, tenant = 'demo'): Promise<number> =>
     (await bulk(batch(), { token, tenant, query: '?dry_run=true' })).status
-  return { pool, bulk, apply, rows, statusOf }
+  return { pool, bulk, apply, rows, getStatus }
 }
 
 t.test('a token is a prefix, 256 random bits and a checksum, and its id does not reveal it', async t => {
@@ -45,39 +45,39 @@ t.test('only the hash of a token is stored', async t => {
 })
 
 t.test('a token expires on time, even one that was just used', async t => {
-  const { pool, statusOf } = await open(t)
+  const { pool, getStatus } = await open(t)
   const expires = new Date(Date.now() + 1_500)
   const { token } = await createTokenFor(pool, { ...shop, expires: expires.toISOString() })
-  t.equal(await statusOf(token), 200)
+  t.equal(await getStatus(token), 200)
   await delay(expires.getTime() - Date.now() + 50)
-  t.equal(await statusOf(token), 401)
+  t.equal(await getStatus(token), 401)
   t.equal(await createTokenReader(pool)('demo', token), undefined)
 })
 
 t.test('a token is refused within 5 seconds of its revocation, however often it is used', async t => {
-  const { pool, statusOf } = await open(t)
+  const { pool, getStatus } = await open(t)
   const { id, token } = await createTokenFor(pool, shop)
   const other = await createTokenFor(pool, shop)
-  t.equal(await statusOf(token), 200)
+  t.equal(await getStatus(token), 200)
   t.equal(await revokeTokenById(pool, id), 'demo')
   const revoked = performance.now()
-  while ((await statusOf(token)) === 200 && performance.now() - revoked < 8_000) await delay(50)
+  while ((await getStatus(token)) === 200 && performance.now() - revoked < 8_000) await delay(50)
   const seconds = (performance.now() - revoked) / 1000
   t.comment(`refused after ${seconds.toFixed(2)} s`)
-  t.equal(await statusOf(token), 401)
+  t.equal(await getStatus(token), 401)
   t.ok(seconds < 5, `refused after ${seconds} s`)
-  t.equal(await statusOf(other.token), 200, 'other tokens of the merchant stay valid')
+  t.equal(await getStatus(other.token), 200, 'other tokens of the merchant stay valid')
 })
 
 t.test('a second revocation keeps the time of the first, and an unknown id is reported', async t => {
   const { pool } = await open(t)
   const { id } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
-  const revokedAt = async () => (await listTokens(pool)).find(token => token.token_id === id)?.revoked_at
+  const readRevokedAt = async () => (await listTokens(pool)).find(token => token.token_id === id)?.revoked_at
   await revokeTokenById(pool, id)
-  const first = await revokedAt()
+  const first = await readRevokedAt()
   t.type(first, Date)
   await revokeTokenById(pool, id)
-  t.same(await revokedAt(), first)
+  t.same(await readRevokedAt(), first)
   await t.rejects(
     revokeTokenById(pool, 'tok_unknown'),
     new UsageError('there is no token tok_unknown; token list shows them'),
@@ -85,26 +85,26 @@ t.test('a second revocation keeps the time of the first, and an unknown id is re
 })
 
 t.test('the last use of a token is stored, at most once a minute', async t => {
-  const { pool, statusOf, rows } = await open(t)
+  const { pool, getStatus, rows } = await open(t)
   const { id, token } = await createTokenFor(pool, shop)
-  const lastUse = async () => (await listTokens(pool, 'demo')).find(row => row.token_id === id)?.last_used_at
-  t.equal(await lastUse(), null)
-  await statusOf(token)
-  const used = await lastUse()
+  const readLastUse = async () => (await listTokens(pool, 'demo')).find(row => row.token_id === id)?.last_used_at
+  t.equal(await readLastUse(), null)
+  await getStatus(token)
+  const used = await readLastUse()
   t.ok(used && Math.abs(Date.now() - used.getTime()) < 10_000, `used ${used?.toISOString()}`)
   await createTokenReader(pool)('demo', token)
-  t.same(await lastUse(), used, 'not written again within the minute')
+  t.same(await readLastUse(), used, 'not written again within the minute')
   await rows(`update tokens set last_used_at = now() - interval '61 seconds' where token_id = $1`, [id])
   await createTokenReader(pool)('demo', token)
-  t.ok(Date.now() - ((await lastUse())?.getTime() ?? 0) < 10_000)
+  t.ok(Date.now() - ((await readLastUse())?.getTime() ?? 0) < 10_000)
 })
 
 t.test('a token authenticates its holder only in its tenant', async t => {
-  const { pool, bulk, apply, statusOf } = await open(t)
+  const { pool, bulk, apply, getStatus } = await open(t)
   await apply(tenantFile({ id: 'other' }))
   const { token } = await createTokenFor(pool, shop)
   const staff = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
-  t.equal(await statusOf(token), 200)
+  t.equal(await getStatus(token), 200)
   const wrong = [
     [token, 'other'],
     [token, 'nowhere'],
@@ -127,9 +127,9 @@ t.test('a token authenticates its holder only in its tenant', async t => {
 })
 
 t.test('a merchant is found by e-mail address in any letter case', async t => {
-  const { pool, statusOf } = await open(t)
+  const { pool, getStatus } = await open(t)
   const { token } = await createTokenFor(pool, { tenant: 'demo', merchant: ' Shop@Example.com ' })
-  t.equal(await statusOf(token), 200)
+  t.equal(await getStatus(token), 200)
 })
 
 t.test('a refused command says why, and creates no token', async t => {

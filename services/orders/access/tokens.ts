@@ -47,14 +47,14 @@ export interface Caller {
   readonly millisecondsLeft: number | null
 }
 
-/** Creates a function that finds the holders of tokens, and caches them. undefined: unknown, expired or revoked. */
+/** Creates a cached look-up of tokens' holders. undefined: unknown, expired, revoked, or of a deactivated holder. */
 export const createTokenReader = (pool: pg.Pool) => rememberCallers<Caller>(pool, findCallers)
 
-/** Reads the callers of live tokens, by hash in base64. */
+/** Finds the callers of the live tokens with these hashes; the keys of the result are hashes in base64. */
 export const findCallers = (tx: AnyTransaction, tenant: string, hashes: readonly Buffer[]) =>
   findLiveTokens<Caller>(tx, tenant, hashes, callerSql)
 
-/** Finds nobody who is deactivated. Rows of staff from before a person could have several roles have only `role`. */
+/** Leaves out deactivated holders. Rows of staff from before a person could have several roles have only `role`. */
 const callerSql = {
   columns: sql`
     tokens.merchant_id as "merchantId", tokens.staff_id as "staffId", from_login as "isFromLogin",
@@ -96,17 +96,17 @@ const deleteOldTokensSql = `
       select token_id, from_login, coalesce(last_used_at, created_at) as used_at,
         least(expires_at, revoked_at) as ended_at, row_number() over (
           partition by from_login, merchant_id, staff_id, person_id order by coalesce(last_used_at, created_at) desc
-        ) as place
+        ) as recency
       from tokens where tenant_id = $1
     ) ranked
     where ended_at < now() - interval '7 days'
-      or (from_login and place > ${maxUnusedLogins} and used_at < now() - interval '8 days')
+      or (from_login and recency > ${maxUnusedLogins} and used_at < now() - interval '8 days')
     limit 10000
   )`
 
 /**
  * Deletes up to 10,000 tokens of the tenant; returns how many. Expired and revoked tokens stay for a week, for `token
- * list`. An account's tokens from logins, except the 50 used last, stay for eight days of disuse.
+ * list`. A login's token that is unused for eight days is deleted, unless it is among the account's 50 used last.
  */
 export const deleteOldTokens = async (tx: AnyTransaction, tenant: string): Promise<number> =>
   (await tx.client.query(deleteOldTokensSql, [tenant])).rowCount ?? 0

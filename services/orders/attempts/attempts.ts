@@ -20,13 +20,13 @@ interface WrittenMove {
 }
 
 /**
- * Opens an attempt when an order gets a status of a failed delivery, and closes it when the order leaves these
- * statuses.
+ * Opens an attempt when an order gets a status of a failed delivery, stores a later reason while the order has such a
+ * status, and closes the attempt when the order leaves these statuses.
  */
 export const followMove = async (tx: Tx, tenant: string, { current, statusKey, reasonCode }: WrittenMove) => {
-  const waybillsThat = (were: boolean) =>
-    current.filter(order => isFailed(order.status_key) === were).map(order => order.waybill_number)
-  const [failedBefore, others] = [waybillsThat(true), waybillsThat(false)]
+  const selectWaybills = (wereFailed: boolean) =>
+    current.filter(order => isFailed(order.status_key) === wereFailed).map(order => order.waybill_number)
+  const [failedBefore, others] = [selectWaybills(true), selectWaybills(false)]
   if (!isFailed(statusKey)) {
     if (failedBefore.length > 0) await tx.client.query(endSql, [tenant, failedBefore])
     return
@@ -60,8 +60,8 @@ const nameReasonSql = `
   update attempts set reason_code = $3 where tenant_id = $1 and waybill_number = any($2::text[]) and is_open`
 
 /**
- * Follows a move that was taken back: deletes the attempt of a failure that did not happen and its instructions,
- * reopens the one that the order is in again, or restores the reason from before the move. The order is locked.
+ * Follows a move that was taken back: deletes the attempt of a failure that did not happen, and its instructions;
+ * reopens the attempt that the order is in again; or restores the reason from before the move. The order is locked.
  */
 export const followTakeBack = async (tx: Tx, tenant: string, waybill: string, from: string, to: string) => {
   if (!isFailed(from) && !isFailed(to)) return

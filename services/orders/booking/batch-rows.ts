@@ -26,7 +26,7 @@ export interface NewBatch {
 interface Row {
   readonly priced: PricedOrder
   readonly waybill: string
-  readonly of: NewBatch
+  readonly source: NewBatch
 }
 type Cell = string | number | undefined
 
@@ -57,9 +57,9 @@ export const orderColumns: readonly Column[] = [
 
 /** Lists the columns that have one value for all orders of a batch. */
 export const batchColumns: readonly Column[] = [
-  { name: 'merchant_id', type: 'bigint', read: row => row.of.merchantId },
-  { name: 'business_id', type: 'integer', read: row => row.of.batch.businessId },
-  { name: 'origin_city_id', type: 'integer', read: row => row.of.batch.origin.id },
+  { name: 'merchant_id', type: 'bigint', read: row => row.source.merchantId },
+  { name: 'business_id', type: 'integer', read: row => row.source.batch.businessId },
+  { name: 'origin_city_id', type: 'integer', read: row => row.source.batch.origin.id },
 ]
 
 /** Holds the parameters of a statement by name. */
@@ -69,7 +69,7 @@ export type NamedValues = Record<string, string | null>
  * Writes an array for each column. For a single batch, `all_<name>` holds the value that its orders share instead:
  * Postgres would take longer for an array of a thousand equal values.
  */
-export const orderParameters = (batches: readonly NewBatch[]): NamedValues => {
+export const toOrderParameters = (batches: readonly NewBatch[]): NamedValues => {
   const rows = toRows(batches)
   const parameters: NamedValues = {}
   for (const column of orderColumns) parameters[column.name] = writeArray(rows, column)
@@ -89,43 +89,43 @@ const toRows = (batches: readonly NewBatch[]): Row[] => {
       const waybill = batch.waybills[index] ?? ''
       isSorted &&= last < waybill
       last = waybill
-      rows.push({ priced, waybill, of: batch })
+      rows.push({ priced, waybill, source: batch })
     }
   return isSorted ? rows : rows.sort((a, b) => (a.waybill < b.waybill ? -1 : 1))
 }
 
 /** Writes a log entry for each batch. The entry of a single batch takes waybills and statuses from the orders. */
-export const entryParameters = (batches: readonly NewBatch[]): NamedValues => {
+export const toEntryParameters = (batches: readonly NewBatch[]): NamedValues => {
   const isAlone = batches.length === 1
   return {
-    log_merchants: arrayLiteral(batches.map(({ merchantId }) => merchantId)),
+    log_merchants: toArrayLiteral(batches.map(({ merchantId }) => merchantId)),
     // Postgres nests arrays of different lengths only as text.
-    log_waybills: isAlone ? null : arrayLiteral(batches.map(({ waybills }) => arrayLiteral(waybills))),
+    log_waybills: isAlone ? null : toArrayLiteral(batches.map(({ waybills }) => toArrayLiteral(waybills))),
     log_statuses: isAlone
       ? null
-      : arrayLiteral(batches.map(({ batch }) => arrayLiteral(batch.orders.map(({ order }) => order.statusKey)))),
-    log_traceparents: arrayLiteral(batches.map(({ traceparent }) => traceparent)),
+      : toArrayLiteral(batches.map(({ batch }) => toArrayLiteral(batch.orders.map(({ order }) => order.statusKey)))),
+    log_traceparents: toArrayLiteral(batches.map(({ traceparent }) => traceparent)),
   }
 }
 
 /** Writes the batches' keys, sorted: two statements with the same keys cannot deadlock. */
-export const keyParameters = (tenant: string, batches: readonly NewBatch[]): NamedValues => {
+export const toKeyParameters = (tenant: string, batches: readonly NewBatch[]): NamedValues => {
   const keys = batches
     .flatMap(({ key, waybills, warnings }) => (key ? { ...key, waybills, warnings } : []))
     .sort((a, b) => (a.scope + a.key < b.scope + b.key ? -1 : 1))
   return {
-    key_scopes: arrayLiteral(keys.map(({ scope }) => scope)),
-    key_names: arrayLiteral(keys.map(({ key }) => key)),
-    key_fingerprints: arrayLiteral(keys.map(({ fingerprint }) => `\\x${fingerprint.toString('hex')}`)),
+    key_scopes: toArrayLiteral(keys.map(({ scope }) => scope)),
+    key_names: toArrayLiteral(keys.map(({ key }) => key)),
+    key_fingerprints: toArrayLiteral(keys.map(({ fingerprint }) => `\\x${fingerprint.toString('hex')}`)),
     // Postgres nests arrays of different lengths only as text.
-    key_results: arrayLiteral(keys.map(({ waybills }) => arrayLiteral(waybills))),
-    key_warnings: arrayLiteral(keys.map(({ warnings }) => storedWarnings(warnings.errors))),
-    key_locks: arrayLiteral(keys.map(key => lockNumber(tenant, key))),
+    key_results: toArrayLiteral(keys.map(({ waybills }) => toArrayLiteral(waybills))),
+    key_warnings: toArrayLiteral(keys.map(({ warnings }) => renderWarnings(warnings.errors))),
+    key_locks: toArrayLiteral(keys.map(key => lockNumber(tenant, key))),
   }
 }
 
 /** Renders warnings as the key's row stores them; undefined without warnings. */
-export const storedWarnings = (warnings: FieldErrors): string | undefined =>
+export const renderWarnings = (warnings: FieldErrors): string | undefined =>
   Object.keys(warnings).length > 0 ? JSON.stringify(warnings) : undefined
 
 /** Writes a Postgres array as text, at a fraction of the driver's cost. Returns null when every cell is empty. */
@@ -135,18 +135,18 @@ const writeArray = (rows: readonly Row[], { read }: Column): string | null => {
   for (const row of rows) {
     const cell = read(row)
     isEmpty &&= cell === undefined
-    text += text === '' ? element(cell) : `,${element(cell)}`
+    text += text === '' ? writeElement(cell) : `,${writeElement(cell)}`
   }
   return isEmpty ? null : `{${text}}`
 }
 
-export const arrayLiteral = (cells: readonly Cell[]): string => `{${cells.map(element).join(',')}}`
+export const toArrayLiteral = (cells: readonly Cell[]): string => `{${cells.map(writeElement).join(',')}}`
 
-const element = (cell: Cell): string => {
+const writeElement = (cell: Cell): string => {
   if (cell === undefined) return 'null'
   if (typeof cell === 'number') return String(cell)
-  return needsEscape.test(cell) ? `"${escaped(cell)}"` : `"${cell}"`
+  return needsEscape.test(cell) ? `"${escapeQuotes(cell)}"` : `"${cell}"`
 }
 const needsEscape = /["\\]/
 /** Takes a third of the time of replace() for a text full of quotes or backslashes. */
-const escaped = (text: string): string => text.split('\\').join('\\\\').split('"').join('\\"')
+const escapeQuotes = (text: string): string => text.split('\\').join('\\\\').split('"').join('\\"')

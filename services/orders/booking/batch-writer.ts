@@ -39,8 +39,8 @@ const manyOrders = 200
 export const createBatchWriter = (pool: pg.Pool, tracer?: Tracer): WriteBatch => {
   const writeGrouped = batchRequests<NewBatch, WrittenTogether>({
     run: (tenant, batches) => writeTogether(pool, tenant, batches),
-    take: groupSize,
-    lanes: lanesFor,
+    take: countGroup,
+    lanes: chooseLanes,
     patience: { milliseconds: patienceMilliseconds, lanes },
   })
   const write: WriteBatch = async (tenant, batch) => {
@@ -120,7 +120,7 @@ const isCollision = ({ code, table, message }: DatabaseError): boolean =>
     (/^(orders|idempotency_keys)(_\d+)?$/.test(String(table)) ||
       /"(orders|idempotency_keys)_pkey(_\d+)?"$/.test(String(message))))
 
-const lanesFor = (waiting: readonly NewBatch[]): number => {
+const chooseLanes = (waiting: readonly NewBatch[]): number => {
   if (waiting.length >= crowdSize) return lanes
   return countWithin(waiting, manyOrders, ({ waybills }) => waybills.length) < waiting.length ? 2 : 1
 }
@@ -129,7 +129,7 @@ const lanesFor = (waiting: readonly NewBatch[]): number => {
  * Returns how many of the first batches fit into one statement: all must have the same version. A batch with an order
  * like an earlier one waits for the next statement, which sees that order: a request is often sent twice at once.
  */
-const groupSize = (waiting: readonly NewBatch[]): number => {
+const countGroup = (waiting: readonly NewBatch[]): number => {
   const seen = new Set<string>()
   return countWithin(waiting, maxGroupOrders, batch =>
     batch.version === waiting[0]?.version && !isRepeated(batch, seen)

@@ -84,8 +84,8 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
 export type Quotation = { kind: 'quoted'; batch: CheckedBatch; currency: string; warnings: FieldErrors } | Refusal
 
 /**
- * Runs all checks of `bookOrders` but one, whether enough waybill numbers are left, and prices the batch. Creates
- * nothing and uses no waybill number.
+ * Prices the batch and runs the checks of `bookOrders`, except the one for enough waybill numbers. Creates nothing and
+ * uses no waybill number.
  */
 export const quoteOrders = async (
   dependencies: BookingDependencies,
@@ -158,7 +158,7 @@ const refuse = (
 ): Refusal | undefined => {
   if (verdict.kind === 'accepted')
     suspectAlike(verdict.batch.orders, alike, catalogue.checks.duplicate === 'refuse' ? errors : warnings)
-  if (errors.count === 0 && !isNumbered) errors.add('errors', tooFewLeft(catalogue))
+  if (errors.count === 0 && !isNumbered) errors.add('errors', wordShortage(catalogue))
   for (const [index, order] of orders.entries())
     if (order?.waybill !== undefined && existing.has(order.waybill))
       errors.addFirst(`order_data.${index}.waybill_number`, 'The waybill number has already been taken.')
@@ -166,5 +166,5 @@ const refuse = (
   return errors.count > 0 ? { kind: 'refused', errors, suggestions: undefined, missingRates: [] } : undefined
 }
 
-const tooFewLeft = ({ waybills: { format } }: Catalogue): string =>
+const wordShortage = ({ waybills: { format } }: Catalogue): string =>
   `Fewer waybill numbers of the format ${format.mask} are left than the batch needs. Ask the courier company for a longer format.`

@@ -6,7 +6,7 @@ import { plainCatalogue } from '../test/plain-catalogue.ts'
 import { checkBatch } from './check-batch.ts'
 import type { Batch, Order } from './read-batch.ts'
 
-const orderOf = (more: Partial<Order> = {}): Order => ({
+const toOrder = (more: Partial<Order> = {}): Order => ({
   waybill: undefined,
   statusKey: 'key_1',
   orderNo: undefined,
@@ -22,21 +22,21 @@ const orderOf = (more: Partial<Order> = {}): Order => ({
   remark: undefined,
   ...more,
 })
-const batchOf = (orders: readonly Order[], more: Partial<Batch> = {}): Batch => ({
+const toBatch = (orders: readonly Order[], more: Partial<Batch> = {}): Batch => ({
   businessId: '7290',
   origin: { cityId: '1500' },
   orders,
   ...more,
 })
-const errorsOf = (batch: Batch, catalogue: Catalogue = plainCatalogue(), merchant = 'shoes') => {
+const validate = (batch: Batch, catalogue: Catalogue = plainCatalogue(), merchant = 'shoes') => {
   const verdict = checkBatch(batch, catalogue, merchant)
   return verdict.kind === 'refused' ? verdict.errors.errors : verdict.kind
 }
 const manual: Partial<Catalogue> = { waybills: { mode: 'manual', format: new WaybillFormat('DM##') } }
 
 t.test('an accepted batch has its cities and the charge of each order', async t => {
-  const orders = [orderOf({ waybill: 'DM01' }), orderOf({ destination: { cityId: '1500' }, weightKg: 3 })]
-  t.strictSame(checkBatch(batchOf(orders), plainCatalogue(), 'shoes'), {
+  const orders = [toOrder({ waybill: 'DM01' }), toOrder({ destination: { cityId: '1500' }, weightKg: 3 })]
+  t.strictSame(checkBatch(toBatch(orders), plainCatalogue(), 'shoes'), {
     kind: 'accepted',
     batch: {
       businessId: '7290',
@@ -58,39 +58,39 @@ t.test('an accepted batch has its cities and the charge of each order', async t 
 })
 
 t.test('a second phone is dropped where the tenant wants none', async t => {
-  const verdict = checkBatch(batchOf([orderOf()]), plainCatalogue({ secondaryPhone: false }), 'shoes')
+  const verdict = checkBatch(toBatch([toOrder()]), plainCatalogue({ secondaryPhone: false }), 'shoes')
   t.strictSame(
     verdict.kind === 'accepted' && verdict.batch.orders[0]?.order,
-    orderOf({ customerSecondaryPhone: undefined }),
+    toOrder({ customerSecondaryPhone: undefined }),
   )
 })
 
 t.test("a batch may name only its merchant's own businesses", async t => {
   for (const businessId of ['7300', '9', ''])
-    t.strictSame(errorsOf(batchOf([orderOf()], { businessId })), {
+    t.strictSame(validate(toBatch([toOrder()], { businessId })), {
       'general_data.merchant_business_id': ['The selected merchant business id is invalid.'],
     })
-  t.equal(errorsOf(batchOf([orderOf()], { businessId: '7291' })), 'accepted')
+  t.equal(validate(toBatch([toOrder()], { businessId: '7291' })), 'accepted')
 })
 
 t.test('refuses a merchant without a rate card, and an unknown city', async t => {
-  t.strictSame(errorsOf(batchOf([orderOf()], { businessId: '7300' }), plainCatalogue(), 'books'), {
+  t.strictSame(validate(toBatch([toOrder()], { businessId: '7300' }), plainCatalogue(), 'books'), {
     merchant_rate_card: ['Please assign a rate card to the merchant.'],
   })
-  t.strictSame(errorsOf(batchOf([orderOf(), orderOf({ destination: { cityId: '9' } })], { origin: { cityId: '8' } })), {
+  t.strictSame(validate(toBatch([toOrder(), toOrder({ destination: { cityId: '9' } })], { origin: { cityId: '8' } })), {
     'general_data.origin_city_id': ['The selected origin city id is invalid.'],
     'order_data.1.destination_city_id': ['The selected destination city id is invalid.'],
   })
 })
 
-t.test('waybills are optional or required, fit the mask, and are unique in a batch', async t => {
-  const given = (waybill: string | undefined) => orderOf({ waybill })
-  t.equal(errorsOf(batchOf([given(undefined), given(undefined)])), 'accepted')
-  t.equal(errorsOf(batchOf([given('DM01')]), plainCatalogue(manual)), 'accepted')
-  t.strictSame(errorsOf(batchOf([given('DM01'), given(undefined)]), plainCatalogue(manual)), {
+t.test('waybills are optional or, in manual mode, required; they fit the mask and are unique in a batch', async t => {
+  const given = (waybill: string | undefined) => toOrder({ waybill })
+  t.equal(validate(toBatch([given(undefined), given(undefined)])), 'accepted')
+  t.equal(validate(toBatch([given('DM01')]), plainCatalogue(manual)), 'accepted')
+  t.strictSame(validate(toBatch([given('DM01'), given(undefined)]), plainCatalogue(manual)), {
     'order_data.1.waybill_number': ['The waybill number field is required.'],
   })
-  t.strictSame(errorsOf(batchOf([given('DM01'), given('DM02'), given('DM01'), given('X')])), {
+  t.strictSame(validate(toBatch([given('DM01'), given('DM02'), given('DM01'), given('X')])), {
     'order_data.2.waybill_number': ['The waybill number field has a duplicate value.'],
     errors: [
       'The waybill X does not match the requested format. Waybills look like DM##, where # is a digit. It is in order_data.3.',
@@ -103,7 +103,7 @@ t.test('checks the readable parts of a batch whose shape has errors', async t =>
   errors.add('order_data.0.cod', 'The cod field is required.')
   const rest = {
     origin: { cityId: '1500' },
-    orders: [undefined, orderOf({ waybill: 'X', destination: { cityId: '3000' } })],
+    orders: [undefined, toOrder({ waybill: 'X', destination: { cityId: '3000' } })],
   }
   const refusal = checkBatch(rest, plainCatalogue(), 'shoes', errors)
   if (refusal.kind !== 'refused') return t.fail(refusal.kind)

@@ -57,13 +57,13 @@ t.test('when 50 batches at once share waybills, in opposite orders, each waybill
   )
   const owned = new Set(owners.map(({ waybill_number }) => waybill_number))
   t.strictSame(
-    refused.map(({ waybills, body }) => strangeErrors(waybills, owned, body)),
+    refused.map(({ waybills, body }) => findStrangeErrors(waybills, owned, body)),
     refused.map(() => []),
   )
 })
 
 /** Returns the errors of a refused batch, except those about waybills that another batch really has. */
-const strangeErrors = (waybills: string[], owned: Set<string>, { errors }: ApiResponse['body']): unknown[] => {
+const findStrangeErrors = (waybills: string[], owned: Set<string>, { errors }: ApiResponse['body']): unknown[] => {
   if (Object.keys(errors).length === 0) return ['no error']
   return Object.entries(errors).filter(([path, sentences]) => {
     const index = Number(/^order_data\.(\d+)\.waybill_number$/.exec(path)?.[1])

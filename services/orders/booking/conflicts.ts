@@ -4,7 +4,7 @@ import { claimKey, deleteExpiredKey, type IdempotencyKey } from '@courier/shared
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { cancelledKey } from '../statuses/statuses.ts'
-import { arrayLiteral } from './batch-rows.ts'
+import { toArrayLiteral } from './batch-rows.ts'
 import type { PricedOrder } from './check-batch.ts'
 
 /** Holds the values to look up for a batch. */
@@ -46,7 +46,7 @@ const findWarnings = async (tx: Tx, tenant: string, { scope, key }: IdempotencyK
 export const findExisting = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Set<string>> => {
   if (waybills.length === 0) return new Set()
   const text = 'select waybill_number from orders where tenant_id = $1 and waybill_number = any($2::text[])'
-  const rows = await tx.rows({ name: 'find_existing', text, values: [tenant, arrayLiteral(waybills)] })
+  const rows = await tx.rows({ name: 'find_existing', text, values: [tenant, toArrayLiteral(waybills)] })
   return new Set(rows.map(row => row.waybill_number))
 }
 
@@ -83,17 +83,17 @@ export const findAlike = async (
     orders.map(({ destination }) => destination.id),
     orders.map(({ order }) => order.orderNo),
   ]
-  const rows = await tx.rows({ ...findAlikeSql, values: [tenant, ...columns.map(arrayLiteral), written] })
-  return new Map(rows.map(({ place, ...alike }) => [orders[place - 1] as PricedOrder, alike as Alike]))
+  const rows = await tx.rows({ ...findAlikeSql, values: [tenant, ...columns.map(toArrayLiteral), written] })
+  return new Map(rows.map(({ item, ...alike }) => [orders[item - 1] as PricedOrder, alike as Alike]))
 }
 
 /**
  * Computes phone_key as the table does. Use it in a materialized CTE: under row-level security no index serves a
  * condition that calls a function.
  */
-export const phoneKey = (column: string): string => `right(translate(${column}, ' +-().', ''), 9) as phone_key`
+export const computePhoneKey = (column: string): string => `right(translate(${column}, ' +-().', ''), 9) as phone_key`
 
-const recent = (tenant: string, condition: string): string =>
+const selectRecent = (tenant: string, condition: string): string =>
   `select * from orders where tenant_id = ${tenant} and ${condition} and created_at > now() - interval '24 hours'`
 
 /**
@@ -103,11 +103,11 @@ const recent = (tenant: string, condition: string): string =>
  */
 export const maybeAlikeSql = `(
     with wanted as materialized (
-      select waybill_number, ${phoneKey('customer_phone')}, order_no from input where :looks_up::boolean
+      select waybill_number, ${computePhoneKey('customer_phone')}, order_no from input where :looks_up::boolean
     )
     select array_agg(wanted.waybill_number) as maybe_alike from wanted, lateral (
-      (${recent(':tenant', 'phone_key = wanted.phone_key')} order by created_at desc limit 1) union all
-      (${recent(':tenant', 'order_no = wanted.order_no')} order by created_at desc limit 1)
+      (${selectRecent(':tenant', 'phone_key = wanted.phone_key')} order by created_at desc limit 1) union all
+      (${selectRecent(':tenant', 'order_no = wanted.order_no')} order by created_at desc limit 1)
       limit 1
     ) found
   )`
@@ -116,32 +116,32 @@ export const maybeAlikeSql = `(
  * Limits the orders read for one phone or order number, which all merchants may share. For 100 orders that share one,
  * reading 200 each takes 7 ms (measured).
  */
-const mostRead = 200
+const maxRead = 200
 
 /** Reads only the newest orders of a phone or an order number, however many there are. */
-const newest = (condition: string): string => `
-  ${recent('$1', condition)} and waybill_number <> all($7::text[])
-  order by created_at desc limit ${mostRead}`
+const selectNewest = (condition: string): string => `
+  ${selectRecent('$1', condition)} and waybill_number <> all($7::text[])
+  order by created_at desc limit ${maxRead}`
 
 /** Joins the look-ups, because Citus accepts no subquery on another table as a column. */
 const findAlikeSql = {
   name: 'find_alike',
   text: `
   with wanted as materialized (
-    select *, ${phoneKey('phone')}
+    select *, ${computePhoneKey('phone')}
     from unnest($2::bigint[], $3::text[], $4::integer[], $5::integer[], $6::text[]) with ordinality
-      as wanted (merchant_id, phone, cod, city_id, order_no, place)
+      as wanted (merchant_id, phone, cod, city_id, order_no, item)
   )
-  select place::integer, same_parcel.waybill_number as "sameParcel", same_order_no.waybill_number as "sameOrderNo"
+  select item::integer, same_parcel.waybill_number as "sameParcel", same_order_no.waybill_number as "sameOrderNo"
   from wanted
     left join lateral (
-      select waybill_number from (${newest('phone_key = wanted.phone_key')}) recent
+      select waybill_number from (${selectNewest('phone_key = wanted.phone_key')}) recent
       where recent.merchant_id = wanted.merchant_id and recent.cod = wanted.cod
         and recent.destination_city_id = wanted.city_id and recent.status_key <> '${cancelledKey}'
       order by created_at desc limit 1
     ) same_parcel on true
     left join lateral (
-      select waybill_number from (${newest('order_no = wanted.order_no')}) recent
+      select waybill_number from (${selectNewest('order_no = wanted.order_no')}) recent
       where recent.merchant_id = wanted.merchant_id and recent.status_key <> '${cancelledKey}'
       order by created_at desc limit 1
     ) same_order_no on true

@@ -5,9 +5,9 @@ import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
-import { arrayLiteral } from './batch-rows.ts'
+import { toArrayLiteral } from './batch-rows.ts'
 import type { PricedOrder } from './check-batch.ts'
-import { phoneKey } from './conflicts.ts'
+import { computePhoneKey } from './conflicts.ts'
 
 /** Summarizes a merchant's newest orders. */
 export interface Habits {
@@ -18,21 +18,21 @@ export interface Habits {
 
 export type FindHabits = ReturnType<typeof createFindHabits>
 
-const newest = 1_000
+const maxOrdersRead = 1_000
 /** Sets the number of orders below which a merchant's orders say nothing about the next one. */
-const fewest = 100
-const rememberedMilliseconds = 60_000
+const minOrders = 100
+const cachedMilliseconds = 60_000
 /** Limits the cities of all merchants together, which then take 20 to 40 MB. */
 const maxCityIds = 1_000_000
 
-/** Creates a function that returns a merchant's habits, remembered for a minute; undefined with few orders. */
+/** Creates a function that returns a merchant's habits, cached for a minute; undefined with few orders. */
 export const createFindHabits = (pool: pg.Pool) => {
   const cache = new LRUCache<string, Habits>({
     max: 10_000,
     maxSize: maxCityIds,
     sizeCalculation: ({ cityIds }) => 1 + cityIds.size,
     ignoreFetchAbort: true,
-    ttl: rememberedMilliseconds,
+    ttl: cachedMilliseconds,
     fetchMethod: key => {
       const [tenant = '', merchantId = ''] = key.split(' ')
       return readHabits(pool, tenant, merchantId)
@@ -41,7 +41,7 @@ export const createFindHabits = (pool: pg.Pool) => {
   return async (tenant: string, merchantId: string) => {
     const key = `${tenant} ${merchantId}`
     const habits = cache.get(key) ?? (await cache.fetch(key))
-    return habits && habits.orders >= fewest ? habits : undefined
+    return habits && habits.orders >= minOrders ? habits : undefined
   }
 }
 
@@ -56,7 +56,7 @@ const readHabits = async (pool: pg.Pool, tenant: string, merchantId: string): Pr
 }
 
 const habitsSql = `select destination_city_id, weight from orders where tenant_id = $1 and merchant_id = $2
-  order by created_at desc limit ${newest}`
+  order by created_at desc limit ${maxOrdersRead}`
 
 /**
  * Warns of phone numbers whose parcels from this company mostly came back, if at least three are finished and the
@@ -69,28 +69,28 @@ export const warnReturns = async (
   orders: readonly PricedOrder[],
   warnings: ErrorList,
 ): Promise<void> => {
-  const values = [tenant, arrayLiteral(orders.map(({ order }) => order.customerPhone)), deliveredKeys, returnedKeys]
+  const values = [tenant, toArrayLiteral(orders.map(({ order }) => order.customerPhone)), deliveredKeys, returnedKeys]
   const rows = await inTenant(pool, tenant, async (tx: Tx) => {
     const rows = await tx.rows({ name: 'find_returns', text: findReturnsSql, values })
     if (rows.length > 0) await audit(tx, tenant, actor, 'recipient.read', 'dry run')
     return rows
   }).catch(withoutDoubt)
-  for (const { place, delivered, returned } of rows)
+  for (const { item, delivered, returned } of rows)
     warnings.add(
-      `order_data.${place - 1}.customer_phone`,
+      `order_data.${item - 1}.customer_phone`,
       `${returned} of the last ${delivered + returned} parcels to this phone number came back: call before you send it.`,
     )
 }
 
 const findReturnsSql = `
   with wanted as materialized (
-    select place::integer, ${phoneKey('phone')} from unnest($2::text[]) with ordinality as wanted (phone, place)
+    select item::integer, ${computePhoneKey('phone')} from unnest($2::text[]) with ordinality as wanted (phone, item)
   )
-  select place, delivered, returned from tenants cross join wanted cross join lateral (
+  select item, delivered, returned from tenants cross join wanted cross join lateral (
     select count(*) filter (where status_key = any($3::text[]))::int as delivered,
       count(*) filter (where status_key = any($4::text[]))::int as returned
     from (select status_key from orders where tenant_id = $1 and phone_key = wanted.phone_key order by created_at desc
       limit 200) parcels
   ) newest
   where tenants.tenant_id = $1 and recipient_history and delivered + returned >= 3 and returned > delivered
-    order by place`
+    order by item`

@@ -22,7 +22,7 @@ const otherBody = {
   code: 'idempotency_key_reused',
 }
 const named = (order_no: string) => batch([order({ order_no }), order({ order_no })])
-const countOf = async (order_no: string): Promise<number> =>
+const countOrders = async (order_no: string): Promise<number> =>
   (await rows('select count(*)::int from orders where order_no = $1', [order_no]))[0].count
 
 t.test('a repeated request gets the first response again and creates no second batch', async t => {
@@ -35,7 +35,7 @@ t.test('a repeated request gets the first response again and creates no second b
     t.equal(again.headers['idempotency-replayed'], 'true')
     t.strictSame(again.body, first.body)
   }
-  t.equal(await countOf('repeated'), 2)
+  t.equal(await countOrders('repeated'), 2)
 })
 
 t.test('a request without a key is never a repetition', async t => {
@@ -44,7 +44,7 @@ t.test('a request without a key is never a repetition', async t => {
     responses.map(({ headers }) => headers['idempotency-replayed']),
     [undefined, undefined],
   )
-  t.equal(await countOf('free'), 4)
+  t.equal(await countOrders('free'), 4)
 })
 
 t.test('refuses a key that came with another body, even if only the white space differs', async t => {
@@ -54,7 +54,7 @@ t.test('refuses a key that came with another body, even if only the white space 
     t.equal(response.status, 422)
     t.strictSame(response.body, otherBody)
   }
-  t.equal(await countOf('body'), 2)
+  t.equal(await countOrders('body'), 2)
 })
 
 t.test('the response stays the same after the numbers have run out and the prices are gone', async t => {
@@ -80,7 +80,7 @@ t.test('a refused batch leaves its key free', async t => {
   const fixed = await bulk(named('fixed'), keyed('fixed'))
   t.equal(fixed.status, 200)
   t.equal(fixed.headers['idempotency-replayed'], undefined)
-  t.equal(await countOf('fixed'), 2)
+  t.equal(await countOrders('fixed'), 2)
 })
 
 t.test('a key belongs to one merchant of one tenant', async t => {
@@ -100,7 +100,7 @@ t.test('a key belongs to one merchant of one tenant', async t => {
   )
   const again = await bulk(ofShop, keyed('scope', { token: await createToken('shop@example.com') }))
   t.equal(again.headers['idempotency-replayed'], 'true')
-  t.equal(await countOf('scope'), 3)
+  t.equal(await countOrders('scope'), 3)
 })
 
 const sentence = 'The Idempotency-Key header must be 1 to 255 printable ASCII characters.'
@@ -111,7 +111,7 @@ t.test('a key is 1 to 255 printable ASCII characters', async t => {
     t.equal(response.status, 422)
     t.strictSame(Object.values(response.body.errors), [[sentence]], JSON.stringify(key))
   }
-  t.equal(await countOf('bad key'), 0)
+  t.equal(await countOrders('bad key'), 0)
 })
 
 t.test('a key is free again after 24 hours', async t => {
@@ -125,7 +125,7 @@ t.test('a key is free again after 24 hours', async t => {
   t.equal(later.status, 200)
   t.equal(later.headers['idempotency-replayed'], undefined)
   t.strictSame((await bulk(named('old'), keyed('old'))).body, otherBody)
-  t.strictSame([await countOf('old'), await countOf('older')], [2, 2])
+  t.strictSame([await countOrders('old'), await countOrders('older')], [2, 2])
 })
 
 /** Makes a request wait in the middle: an uncommitted row holds its waybill until `release`. */
@@ -174,7 +174,7 @@ t.test('20 requests at once with one key create one batch', async t => {
   t.equal(successes.length + responses.filter(({ status }) => status === 409).length, 20)
   t.equal(successes.filter(({ headers }) => headers['idempotency-replayed'] === undefined).length, 1)
   t.equal(new Set(successes.map(({ body }) => JSON.stringify(body))).size, 1)
-  t.equal(await countOf('at once'), 2)
+  t.equal(await countOrders('at once'), 2)
 })
 
 t.test('a request that dies halfway leaves neither orders nor its key', async t => {
@@ -185,11 +185,11 @@ t.test('a request that dies halfway leaves neither orders nor its key', async t 
   await kill()
   t.equal((await first).status, 503)
   await release()
-  t.equal(await countOf('died'), 0)
+  t.equal(await countOrders('died'), 0)
   const again = await bulk(body, keyed('died'))
   t.equal(again.status, 200)
   t.equal(again.headers['idempotency-replayed'], undefined)
-  t.equal(await countOf('died'), 2)
+  t.equal(await countOrders('died'), 2)
 })
 
 t.test('keys are looked up by index, even by a plan made on an empty table', async t => {

@@ -4,13 +4,13 @@ import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type { Tx } from '../database/tables.ts'
 import {
   batchColumns,
-  entryParameters,
-  keyParameters,
   type NamedValues,
   type NewBatch,
   orderColumns,
-  orderParameters,
-  storedWarnings,
+  renderWarnings,
+  toEntryParameters,
+  toKeyParameters,
+  toOrderParameters,
 } from './batch-rows.ts'
 import { maybeAlikeSql } from './conflicts.ts'
 
@@ -35,9 +35,9 @@ export const insertBatches = async (tx: Tx, tenant: string, batches: readonly Ne
     tenant,
     version: batches[0]?.version ?? '',
     looks_up: String(batches[0]?.duplicates !== 'off'),
-    ...orderParameters(batches),
-    ...entryParameters(batches),
-    ...(isKeyed ? keyParameters(tenant, batches) : {}),
+    ...toOrderParameters(batches),
+    ...toEntryParameters(batches),
+    ...(isKeyed ? toKeyParameters(tenant, batches) : {}),
   }
   const { name, text, names } = isKeyed ? insertKeyed : insertPlain
   const [inserted] = await tx.rows({ name, text, values: names.map(name => parameters[name] ?? null) })
@@ -73,7 +73,7 @@ const keyInsertion = `, keyed as (
   )`
 
 /** Builds the statement. Citus accepts an insertion from a select only with `returning`. */
-const statement = (areKeysFree: string, keyInsertion: string): string => `
+const buildStatement = (areKeysFree: string, keyInsertion: string): string => `
   with now as (
     select version = :version::bigint as is_current, ${areKeysFree} as is_free, messaging
     from tenants where tenant_id = :tenant
@@ -107,13 +107,13 @@ const prepare = (name: string, statement: string) => {
   return { name, text, names }
 }
 
-const insertPlain = prepare('insert_batches', statement('true', ''))
-const insertKeyed = prepare('insert_keyed_batches', statement(areKeysFree, keyInsertion))
+const insertPlain = prepare('insert_batches', buildStatement('true', ''))
+const insertKeyed = prepare('insert_keyed_batches', buildStatement(areKeysFree, keyInsertion))
 
 /** Replaces the warnings that are kept under the key. */
 export const storeWarnings = (tx: Tx, tenant: string, { scope, key }: IdempotencyKey, warnings: FieldErrors) =>
   query(tx)`
-    update idempotency_keys set warnings = ${storedWarnings(warnings) ?? null}
+    update idempotency_keys set warnings = ${renderWarnings(warnings) ?? null}
     where tenant_id = ${tenant} and scope = ${scope} and idempotency_key = ${key}`
 
 /**

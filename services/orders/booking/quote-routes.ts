@@ -8,7 +8,7 @@ import { findPrices } from '../catalogue/price-parcels.ts'
 import { charge, type Rate } from '../catalogue/rate-card.ts'
 import { PlaceRate, viewRate } from '../catalogue/schema.ts'
 import type { RateGaps } from '../rate-gaps/recorder.ts'
-import { cityReference, partsReader } from './read-batch.ts'
+import { createPartsReader, referToCity } from './read-batch.ts'
 import { GeneralData, OrderData } from './schema.ts'
 
 const Origin = Type.Pick(GeneralData, ['origin_city_id', 'origin_city_name', 'origin_state_name'], {
@@ -21,7 +21,7 @@ const Parcel = Type.Pick(
 )
 
 /** Describes the places and weights of a bulk body; its other fields are ignored. */
-const quoteBody = (maxOrders: number) =>
+const describeBody = (maxOrders: number) =>
   Type.Object(
     { general_data: Origin, order_data: Type.Array(Parcel, { minItems: 1, maxItems: maxOrders }) },
     {
@@ -56,7 +56,7 @@ interface QuotingOptions {
   readonly gaps: RateGaps
 }
 
-/** Quotes the charges of parcels, before there is a recipient. */
+/** Quotes the charges of parcels whose recipients are not known yet. */
 export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
   app,
   { catalogues, maxOrdersPerBatch, maxBodyBytes: bodyLimit, gaps },
@@ -64,8 +64,8 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
   acceptJson(app)
   // A reader of our own checks the body, as it does for a batch.
   app.setValidatorCompiler(() => () => true)
-  const body = quoteBody(maxOrdersPerBatch)
-  const readParts = partsReader(body, Origin, Parcel, maxOrdersPerBatch)
+  const body = describeBody(maxOrdersPerBatch)
+  const readParts = createPartsReader(body, Origin, Parcel, maxOrdersPerBatch)
   const schema = {
     operationId: 'quoteOrders',
     summary: 'Quote the charges of parcels',
@@ -77,10 +77,10 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
     const { tenant, merchantId } = request.merchant
     const { general, orders, errors } = readParts(request.body, false)
     const parcels = {
-      origin: general && cityReference(general.origin_city_id, general.origin_city_name, general.origin_state_name),
+      origin: general && referToCity(general.origin_city_id, general.origin_city_name, general.origin_state_name),
       destinations: orders.map(
         order =>
-          order && cityReference(order.destination_city_id, order.destination_city_name, order.destination_state_name),
+          order && referToCity(order.destination_city_id, order.destination_city_name, order.destination_state_name),
       ),
     }
     const catalogue = await catalogues.fresh(tenant)

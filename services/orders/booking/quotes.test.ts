@@ -42,9 +42,9 @@ t.test('a quote and a dry run have the same charges, for any cities and weights'
     const body = batch(orders.map(order), { origin_city_id })
     const dry = await bulk(body, { query: '?dry_run=true' })
     const quoted = await quote(body)
-    const chargesOf = ({ status, body: { data } }: typeof dry) =>
+    const joinCharges = ({ status, body: { data } }: typeof dry) =>
       [status, ...data.map((each: { delivery_charge: number }) => each.delivery_charge)].join()
-    return chargesOf(dry) === chargesOf(quoted)
+    return joinCharges(dry) === joinCharges(quoted)
   })
   await t.resolves(fc.assert(same, { numRuns: 30 }))
 })

@@ -28,7 +28,7 @@ type ReadBatch =
 
 /** Compiles a reader for batches of up to `maxOrders` orders; it takes each body both parsed and as bytes. */
 export const batchReader = (maxOrders: number): ((body: unknown, bytes: Buffer | undefined) => ReadBatch) => {
-  const readParts = partsReader(bulkBody(maxOrders), GeneralData, OrderData, maxOrders)
+  const readParts = createPartsReader(bulkBody(maxOrders), GeneralData, OrderData, maxOrders)
   return (body, bytes) => {
     if (!bytes?.length) return { kind: 'malformed', message: 'The body is not valid JSON: it ends too early.' }
     const { general, orders: items, errors } = readParts(body, mayHoldBadText(bytes))
@@ -52,9 +52,9 @@ export const isObject = (value: unknown): value is Json =>
 
 /**
  * Compiles a reader of `general_data` and `order_data` that lists every error of their shape. Ignores unknown fields. A
- * part is absent if its shape is wrong, or where there may be more errors than were counted.
+ * part is absent if its shape is wrong; all parts are absent if the list of errors is full.
  */
-export const partsReader = <General extends TObject, Item extends TObject>(
+export const createPartsReader = <General extends TObject, Item extends TObject>(
   schema: TObject,
   general: General,
   item: Item,
@@ -114,7 +114,7 @@ const knownFields: ReadonlySet<string> = new Set(
   [GeneralData, OrderData].flatMap(({ properties }) => Object.keys(properties)),
 )
 
-/** Digits in a string pass the schema whatever their value. */
+/** Checks digits in strings, which pass the schema whatever their value. */
 export const refuseBadNumbers = (record: Json, path: string, errors: ErrorList, fields = knownFields): void => {
   const { cod, weight } = record
   if (fields.has('cod') && typeof cod === 'string' && Number(cod) > maxCod)
@@ -130,34 +130,34 @@ export const refuseBadText = (record: Json, path: string, errors: ErrorList, fie
 
 const readGeneral = (general: Static<typeof GeneralData>) => ({
   businessId: String(general.merchant_business_id).trim(),
-  origin: cityReference(general.origin_city_id, general.origin_city_name, general.origin_state_name),
+  origin: referToCity(general.origin_city_id, general.origin_city_name, general.origin_state_name),
 })
 
 const toOrder = (item: Static<typeof OrderData>) => ({
-  waybill: optionalText(item.waybill_number),
-  statusKey: (optionalText(item.initial_status_key) as InitialStatusKey | undefined) ?? 'key_1',
-  orderNo: optionalText(item.order_no),
+  waybill: readText(item.waybill_number),
+  statusKey: (readText(item.initial_status_key) as InitialStatusKey | undefined) ?? 'key_1',
+  orderNo: readText(item.order_no),
   customerName: item.customer_name.trim(),
   customerAddress: item.customer_address.trim(),
   customerPhone: item.customer_phone.trim(),
-  customerSecondaryPhone: optionalText(item.customer_secondary_phone),
-  customerEmail: optionalText(item.customer_email),
-  destination: cityReference(item.destination_city_id, item.destination_city_name, item.destination_state_name),
+  customerSecondaryPhone: readText(item.customer_secondary_phone),
+  customerEmail: readText(item.customer_email),
+  destination: referToCity(item.destination_city_id, item.destination_city_name, item.destination_state_name),
   cod: Number(item.cod),
   weightKg: Number(item.weight),
-  description: optionalText(item.description),
-  remark: optionalText(item.remark),
+  description: readText(item.description),
+  remark: readText(item.remark),
 })
 
-export const optionalText = (text: string | null | undefined): string | undefined => text?.trim() || undefined
+export const readText = (text: string | null | undefined): string | undefined => text?.trim() || undefined
 
 /** When an id is given, names are used only for suggestions. */
-export const cityReference = (
+export const referToCity = (
   id: string | number | null | undefined,
   cityName?: string | null,
   stateName?: string | null,
 ): CityReference => ({
   cityId: isBlank(id) ? undefined : String(id).trim(),
-  cityName: optionalText(cityName),
-  stateName: optionalText(stateName),
+  cityName: readText(cityName),
+  stateName: readText(stateName),
 })

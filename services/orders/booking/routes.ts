@@ -68,7 +68,7 @@ const addBooking = (
     const { merchant, traceparent } = request
     const read = readBatch(request.body, request.rawBody)
     if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
-    const respond = responder(request, reply, options)
+    const respond = createResponder(request, reply, options)
     if (read.kind === 'refused' || isTrue(request.query.dry_run))
       return respond(await quoteOrders(options, { ...merchant, ...read }))
     const key = readIdempotencyKey(request, `merchant ${merchant.merchantId} ${name}`)
@@ -78,7 +78,7 @@ const addBooking = (
 /** Returns true for a bare `?dry_run`, too. */
 const isTrue = (flag: string | undefined): boolean => flag !== undefined && flag !== 'false' && flag !== '0'
 
-const responder =
+const createResponder =
   ({ merchant, log }: FastifyRequest, reply: FastifyReply, { gaps, onBooked }: BookingOptions) =>
   (result: Booked | Quotation): Static<typeof Created | typeof Quoted> => {
     switch (result.kind) {
@@ -88,9 +88,9 @@ const responder =
           onBooked(merchant.tenant, result.waybills.length)
           log.info({ orders: result.waybills.length }, 'batch.booked')
         }
-        return { message: createdMessage, data: [...result.waybills], ...shown(result.warnings) }
+        return { message: createdMessage, data: [...result.waybills], ...showWarnings(result.warnings) }
       case 'quoted':
-        return { message: quotedMessage, data: quoteEach(result), ...shown(result.warnings) }
+        return { message: quotedMessage, data: quoteEach(result), ...showWarnings(result.warnings) }
       case 'refused':
         gaps.record(merchant, result.missingRates)
         throw invalid(result.errors, { suggestions: result.suggestions })
@@ -104,7 +104,7 @@ const responder =
 
 const keptChanging = 'The catalogue or waybills kept changing. Nothing was changed; repeat the request.'
 
-const shown = (warnings: FieldErrors) => (Object.keys(warnings).length > 0 ? { warnings } : {})
+const showWarnings = (warnings: FieldErrors) => (Object.keys(warnings).length > 0 ? { warnings } : {})
 
 const quoteEach = ({ batch, currency }: Extract<Quotation, { kind: 'quoted' }>) =>
   batch.orders.map(({ order, destination, charge }) => ({

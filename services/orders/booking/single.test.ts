@@ -5,7 +5,7 @@ import { batch, order } from '../test/tenant.ts'
 const { request, bulk, rows } = await build(t)
 const single = (body: unknown, { query = '', key }: { query?: string; key?: string } = {}) =>
   request(`/order/single${query}`, body, key === undefined ? {} : { headers: { 'idempotency-key': key } })
-const countOf = async (orderNo: string): Promise<number> =>
+const countOrders = async (orderNo: string): Promise<number> =>
   (await rows('select count(*)::int from orders where order_no = $1', [orderNo]))[0].count
 
 t.test('creates one order as the bulk request does', async t => {
@@ -29,7 +29,7 @@ t.test('reports no order, or more than one, under order_data', async t => {
     t.equal(status, 422)
     t.strictSame(body.errors, { order_data: [sentence] })
   }
-  t.equal(await countOf('two'), 0)
+  t.equal(await countOrders('two'), 0)
 })
 
 t.test('the errors of the order are under its path', async t => {
@@ -45,7 +45,7 @@ t.test('a dry run creates nothing', async t => {
   const { status, body } = await single(batch([order({ order_no: 'dry' })]), { query: '?dry_run=1' })
   t.equal(status, 200)
   t.match(body.data, [{ order_no: 'dry', delivery_charge: 540.5, currency: 'LKR' }])
-  t.equal(await countOf('dry'), 0)
+  t.equal(await countOrders('dry'), 0)
 })
 
 t.test('a repeated request runs once, and its key is not the bulk request’s', async t => {
@@ -55,9 +55,9 @@ t.test('a repeated request runs once, and its key is not the bulk request’s', 
   t.strictSame(second.body, first.body)
   t.equal(second.headers['idempotency-replayed'], 'true')
   t.match((await single(batch(), { key: 'again' })).body, { errors: { 'idempotency-key': [String] } })
-  t.equal(await countOf('again'), 1)
+  t.equal(await countOrders('again'), 1)
   const inBulk = await bulk(body, { headers: { 'idempotency-key': 'again' } })
   t.equal(inBulk.headers['idempotency-replayed'], undefined)
   t.notSame(inBulk.body.data, first.body.data)
-  t.equal(await countOf('again'), 2)
+  t.equal(await countOrders('again'), 2)
 })

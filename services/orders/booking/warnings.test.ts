@@ -4,7 +4,7 @@ import { batch, order, tenantFile } from '../test/tenant.ts'
 
 const { apply, bulk, request, rows, createToken } = await build(t)
 type Checks = NonNullable<ReturnType<typeof tenantFile>['tenant']['checks']>
-const tenantWith = async (id: string, checks?: Checks) => {
+const addTenant = async (id: string, checks?: Checks) => {
   await apply(tenantFile({ id, ...(checks && { checks }) }))
   return { tenant: id, token: await createToken('shop@example.com', id) }
 }
@@ -69,12 +69,12 @@ t.test('orders of another tenant, older orders and cancelled orders are not dupl
   await rows(`update orders set created_at = now() - interval '25 hours' where waybill_number = $1`, [body.data[0]])
   t.equal((await request('/order/cancel', { waybill_numbers: [body.data[1]] })).status, 200)
   t.notOk('warnings' in (await bulk(batch([old, cancelled]))).body)
-  const elsewhere = await tenantWith('elsewhere')
+  const elsewhere = await addTenant('elsewhere')
   t.notOk('warnings' in (await bulk(batch([old]), elsewhere)).body)
 })
 
 t.test("finds the merchant's earlier order number behind many newer ones of another merchant", async t => {
-  const at = await tenantWith('numbers')
+  const at = await addTenant('numbers')
   const [first] = (await bulk(batch([own({ order_no: '1001' })]), at)).body.data
   const others = (await bulk(batch(Array.from({ length: 50 }, () => own({ order_no: '1001' }))), at)).body.data
   await rows(
@@ -101,7 +101,7 @@ t.test('a repeated request gets the warnings of the first response, and no refus
     ['warning', 'warn'],
     ['refusing', 'refuse'],
   ] as const) {
-    const at = await tenantWith(tenant, { duplicate, phone: 'warn' })
+    const at = await addTenant(tenant, { duplicate, phone: 'warn' })
     const body = batch([own({ customer_phone: '12345' })])
     const options = { ...at, headers: { 'idempotency-key': 'again' } }
     const first = await bulk(body, options)
@@ -113,7 +113,7 @@ t.test('a repeated request gets the warnings of the first response, and no refus
 })
 
 t.test('a tenant may turn a warning into an error, or turn it off', async t => {
-  const strict = await tenantWith('strict', { phone: 'refuse', duplicate: 'refuse' })
+  const strict = await addTenant('strict', { phone: 'refuse', duplicate: 'refuse' })
   const first = own()
   const [waybill] = (await bulk(batch([first]), strict)).body.data
   const mistakes = batch([first, own({ customer_phone: '12345' }), own()])
@@ -125,13 +125,13 @@ t.test('a tenant may turn a warning into an error, or turn it off', async t => {
     t.match(body.errors['order_data.1.customer_phone'], [/no message can reach it/])
   }
   t.match(await rows(`select count(*)::int as orders from orders where tenant_id = 'strict'`), [{ orders: 1 }])
-  const off = await tenantWith('off', { phone: 'off', duplicate: 'off', unusual: 'off' })
+  const off = await addTenant('off', { phone: 'off', duplicate: 'off', unusual: 'off' })
   for (let time = 0; time < 2; time++) t.notOk('warnings' in (await bulk(mistakes, off)).body)
 })
 
 t.test('a request sent twice at once is a duplicate', async t => {
   for (const duplicate of ['refuse', 'warn'] as const) {
-    const at = await tenantWith(`twice-${duplicate}`, { duplicate })
+    const at = await addTenant(`twice-${duplicate}`, { duplicate })
     const twice = batch([own({ order_no: 'LS-9' }), own()])
     const responses = await Promise.all([bulk(twice, at), bulk(twice, at)])
     const [first, second] = responses.toSorted((a, b) => a.status - b.status)
@@ -142,7 +142,7 @@ t.test('a request sent twice at once is a duplicate', async t => {
 })
 
 t.test('checks a large batch for similar earlier orders only if the tenant asks, or in a dry run', async t => {
-  const asking = await tenantWith('asking', { duplicate: 'warn' })
+  const asking = await addTenant('asking', { duplicate: 'warn' })
   const many = batch(Array.from({ length: 101 }, () => own()))
   const usual = { tenant: 'demo' }
   for (const at of [asking, usual]) t.notOk('warnings' in (await bulk(many, at)).body)
@@ -153,8 +153,8 @@ t.test('checks a large batch for similar earlier orders only if the tenant asks,
   t.equal(await counts(usual, '?dry_run=1'), 101)
 })
 
-t.test('warns of a city or a weight that is new to the merchant', async t => {
-  const at = await tenantWith('unusual')
+t.test('warns of a new city, and of a weight above those of the earlier orders', async t => {
+  const at = await addTenant('unusual')
   await rows(`update orders o set tenant_id = 'unusual', merchant_id = m.merchant_id from merchants m
     where o.tenant_id = 'asking' and m.tenant_id = 'unusual' and m.email = 'shop@example.com'`)
   const orders = [
@@ -183,14 +183,14 @@ t.test('a dry run warns of a phone number to which most parcels came back, where
     [data[0], [...data, ...some.body.data]],
   )
   const asked = batch(phones.map(customer_phone => own({ customer_phone: customer_phone.replace('0', '+94 ') })))
-  const warningsOf = async (query = '?dry_run=1') => (await bulk(asked, { query })).body.warnings
-  t.strictSame(await warningsOf(), undefined)
+  const readWarnings = async (query = '?dry_run=1') => (await bulk(asked, { query })).body.warnings
+  t.strictSame(await readWarnings(), undefined)
   await rows(`update tenants set recipient_history = true where tenant_id = 'demo'`)
-  t.strictSame(await warningsOf(), {
+  t.strictSame(await readWarnings(), {
     'order_data.0.customer_phone': ['3 of the last 4 parcels to this phone number came back: call before you send it.'],
   })
   t.match(await rows(`select actor_kind, object_id from audit where action = 'recipient.read'`), [
     { actor_kind: 'merchant', object_id: 'dry run' },
   ])
-  t.strictSame(await warningsOf(''), undefined, 'a booking does not look up returns')
+  t.strictSame(await readWarnings(''), undefined, 'a booking does not look up returns')
 })

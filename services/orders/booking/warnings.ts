@@ -19,9 +19,9 @@ export const chooseCheck = ({ checks: { duplicate } }: Catalogue, orders: number
 /** Lists the doubts that need no look-up of similar orders, by how the tenant treats them. */
 export const suspect = ({ orders }: CheckedBatch, { country, checks }: Catalogue, habits: Habits | undefined) => {
   const suspicions = { warnings: new ErrorList(), errors: new ErrorList() }
-  const listFor = (check: Check | null): ErrorList | undefined =>
+  const chooseList = (check: Check | null): ErrorList | undefined =>
     check === 'off' ? undefined : check === 'refuse' ? suspicions.errors : suspicions.warnings
-  const [phones, duplicates, unusual] = [checks.phone, checks.duplicate, checks.unusual].map(listFor)
+  const [phones, duplicates, unusual] = [checks.phone, checks.duplicate, checks.unusual].map(chooseList)
   if (phones) suspectPhones(orders, country, phones)
   if (duplicates) suspectRepeats(orders, duplicates)
   if (unusual && habits) suspectUnusual(orders, habits, unusual)
@@ -29,8 +29,8 @@ export const suspect = ({ orders }: CheckedBatch, { country, checks }: Catalogue
 }
 
 /**
- * Returns `warnings` and those of similar orders, which are found last. Does not change `warnings`: the batch may be
- * written again.
+ * Returns `warnings` with those about similar orders, which are found last. Does not change `warnings`: the writer may
+ * write the batch again.
  */
 export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], alike: FoundAlike): FieldErrors => {
   const list = new ErrorList()
@@ -56,8 +56,8 @@ const suspectPhones = (orders: readonly PricedOrder[], country: string, list: Er
 }
 
 /**
- * Adds one warning for each group of similar orders in a batch, at the second of them. Different order numbers make
- * orders distinct.
+ * Adds one sentence for each group of similar orders in a batch, at the second of them. Parcels with different order
+ * numbers are distinct.
  */
 const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void => {
   if (orders.length < 2) return
@@ -66,12 +66,12 @@ const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void =
     for (const [, [first, second, ...more]] of findRepeats(samePhone, index => identifyParcel(orders[index])))
       list.add(
         `order_data.${second}`,
-        `The order looks like order_data.${first}${andMore(more)}: same phone, COD and city.`,
+        `The order looks like order_data.${first}${wordRest(more)}: same phone, COD and city.`,
       )
   for (const [number, [first, second, ...more]] of findRepeats(all, index => orders[index]?.order.orderNo))
     list.add(
       `order_data.${second}.order_no`,
-      `The order no ${number} is that of order_data.${first}${andMore(more)}, too.`,
+      `The order no ${number} is that of order_data.${first}${wordRest(more)}, too.`,
     )
 }
 
@@ -79,12 +79,12 @@ const identifyParcel = (priced: PricedOrder | undefined): string =>
   `${priced?.order.cod} ${priced?.destination.id} ${priced?.order.orderNo ?? ''}`
 
 /** Groups the indexes that share a key with others, by key. */
-const findRepeats = <Key>(indexes: readonly number[], keyOf: (index: number) => Key | undefined): [Key, number[]][] =>
-  [...Map.groupBy(indexes, keyOf)].filter(
+const findRepeats = <Key>(indexes: readonly number[], readKey: (index: number) => Key | undefined): [Key, number[]][] =>
+  [...Map.groupBy(indexes, readKey)].filter(
     (group): group is [Key, number[]] => group[0] !== undefined && group[1].length > 1,
   )
 
-const andMore = ({ length }: readonly number[]): string => (length > 0 ? ` and ${length} more of the batch` : '')
+const wordRest = ({ length }: readonly number[]): string => (length > 0 ? ` and ${length} more of the batch` : '')
 
 export const suspectAlike = (orders: readonly PricedOrder[], alike: FoundAlike, list: ErrorList): void => {
   for (const [index, priced] of orders.entries()) {
@@ -101,8 +101,8 @@ export const suspectAlike = (orders: readonly PricedOrder[], alike: FoundAlike, 
 }
 
 /**
- * Warns of money to be collected in a city, or for a weight, that is new to the merchant: a digit or a row may have
- * slipped.
+ * Warns of money to be collected in a city that is new to the merchant, or for a weight above those of its earlier
+ * orders: a digit or a row may have slipped.
  */
 const suspectUnusual = (
   orders: readonly PricedOrder[],

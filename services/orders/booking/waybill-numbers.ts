@@ -31,7 +31,7 @@ export const createWaybillNumbers = (pool: pg.Pool) => {
 
   const refill = async (stock: Stock, tenant: string, format: WaybillFormat, count: number): Promise<void> => {
     const size = Math.max(count, blockSize(format))
-    // If it is unknown whether the numbers were reserved, they are a gap: no order was changed.
+    // Numbers whose reservation has an unknown outcome become a gap: no order was changed.
     const next = await inTenant(pool, tenant, (tx: Tx) => reserveNumbers(tx, tenant, size)).catch(withoutDoubt)
     const end = Math.min(stock.end, format.capacity)
     for (let number = stock.next; number < end; number++) stock.spare.push(format.waybill(number))

@@ -8,7 +8,7 @@ import { batch, order, tenantFile } from '../test/tenant.ts'
 const { apply, bulk, ordersOptions, rows, token, createToken } = await build(t)
 
 /** Applies a tenant with a mask of its own; `post` books orders with these waybills, undefined for none. */
-const tenantWith = async (id: string, format: string, mode: 'auto' | 'manual' = 'auto') => {
+const addTenant = async (id: string, format: string, mode: 'auto' | 'manual' = 'auto') => {
   // The orders here differ only in their waybills.
   await apply(tenantFile({ id, waybills: { mode, format }, checks: { duplicate: 'off' } }))
   const options = { tenant: id, token: await createToken('shop@example.com', id) }
@@ -46,7 +46,7 @@ t.test('a mask matches its wildcards by kind, and every other character literall
   ]
   for (const [mask, fits, misfits] of cases) {
     const format = new WaybillFormat(mask)
-    for (const waybill of fits) t.ok(format.matches(waybill), `${mask} takes ${waybill}`)
+    for (const waybill of fits) t.ok(format.matches(waybill), `${mask} accepts ${waybill}`)
     for (const waybill of misfits) t.notOk(format.matches(waybill), `${mask} refuses ${JSON.stringify(waybill)}`)
   }
 })
@@ -58,19 +58,19 @@ t.test('describes a mask by its wildcards', async t => {
 })
 
 t.test('numbers are in sequence from batch to batch', async t => {
-  const { post } = await tenantWith('sequence', 'DM########')
+  const { post } = await addTenant('sequence', 'DM########')
   t.strictSame((await post(...none(2))).body, created('DM00000001', 'DM00000002'))
   t.strictSame((await post(...none(1))).body, created('DM00000003'))
 })
 
 t.test('a given waybill is honoured among generated ones', async t => {
-  const { post } = await tenantWith('given', 'DM########')
+  const { post } = await addTenant('given', 'DM########')
   const { body } = await post(undefined, ' DM00005000 ', undefined)
   t.strictSame(body, created('DM00000001', 'DM00005000', 'DM00000002'))
 })
 
 t.test('a number that a merchant gave earlier is skipped', async t => {
-  const { post, count } = await tenantWith('earlier', 'DM########')
+  const { post, count } = await addTenant('earlier', 'DM########')
   await post('DM00000002')
   const { body } = await post(...none(3))
   t.notOk(body.data.includes('DM00000002'))
@@ -79,7 +79,7 @@ t.test('a number that a merchant gave earlier is skipped', async t => {
 })
 
 t.test('30 given numbers in a row are skipped', async t => {
-  const { post, count } = await tenantWith('row', 'DM########')
+  const { post, count } = await addTenant('row', 'DM########')
   const given = Array.from({ length: 30 }, (_, index) => `DM000000${String(index + 1).padStart(2, '0')}`)
   t.equal((await post(...given)).status, 200)
   t.match((await post(...none(1))).body.data[0], /^DM0000(00[3-9]|0[1-9])\d$/)
@@ -89,7 +89,7 @@ t.test('30 given numbers in a row are skipped', async t => {
 })
 
 t.test('a number given in the same batch is skipped', async t => {
-  const { post } = await tenantWith('same', 'DM########')
+  const { post } = await addTenant('same', 'DM########')
   const { status, body } = await post(undefined, 'DM00000002', undefined, 'DM00000001', undefined)
   t.equal(status, 200)
   t.strictSame([body.data[1], body.data[3]], ['DM00000002', 'DM00000001'])
@@ -97,7 +97,7 @@ t.test('a number given in the same batch is skipped', async t => {
 })
 
 t.test('a waybill that occurs twice in a batch is an error at the later order', async t => {
-  const { post, count } = await tenantWith('twice', 'DM########')
+  const { post, count } = await addTenant('twice', 'DM########')
   const { status, body } = await post('DM00000007', undefined, 'DM00000007', ' DM00000007')
   t.equal(status, 422)
   const duplicate = ['The waybill number field has a duplicate value.']
@@ -106,7 +106,7 @@ t.test('a waybill that occurs twice in a batch is an error at the later order', 
 })
 
 t.test('manual mode requires a waybill in the format', async t => {
-  const { post, count } = await tenantWith('manual', 'M-##', 'manual')
+  const { post, count } = await addTenant('manual', 'M-##', 'manual')
   t.strictSame(
     (await post('M-01', undefined, 'M-001')).body,
     refusal({
@@ -127,7 +127,7 @@ t.test('manual mode requires a waybill in the format', async t => {
 
 t.test('two tenants may have the same waybill', async t => {
   for (const id of ['one', 'two']) {
-    const { post } = await tenantWith(id, 'SAME####')
+    const { post } = await addTenant(id, 'SAME####')
     t.strictSame((await post('SAME0007')).body, created('SAME0007'))
     t.strictSame((await post(undefined)).body, created('SAME0001'))
   }
@@ -140,8 +140,8 @@ const noneLeft = (mask: string) =>
     ],
   })
 
-t.test('a format without numbers left creates nothing', async t => {
-  const { post, count } = await tenantWith('short', 'Z#')
+t.test('a batch that needs more numbers than are left creates nothing', async t => {
+  const { post, count } = await addTenant('short', 'Z#')
   t.equal((await post(...none(9))).body.data.length, 9)
   for (const size of [2, 1, 1]) {
     const response = await post('Z0', ...none(size))
@@ -153,14 +153,14 @@ t.test('a format without numbers left creates nothing', async t => {
 })
 
 t.test('the last number of a format is found after given ones', async t => {
-  const { post } = await tenantWith('last', 'Z#')
+  const { post } = await addTenant('last', 'Z#')
   t.equal((await post('Z0', 'Z1', 'Z2', 'Z3', 'Z4', 'Z5', 'Z6', 'Z7', 'Z8')).status, 200)
   t.strictSame((await post(undefined)).body, created('Z9'))
   t.strictSame((await post(undefined)).body, noneLeft('Z#'))
 })
 
 t.test('a longer format continues at once, with unused numbers', async t => {
-  const { post, options } = await tenantWith('grown', 'Z#')
+  const { post, options } = await addTenant('grown', 'Z#')
   await post(...none(9))
   t.strictSame((await post(undefined)).body, noneLeft('Z#'))
   await apply(tenantFile({ id: 'grown', waybills: { mode: 'auto', format: 'Z####' } }))
@@ -181,7 +181,7 @@ t.test('two processes never assign the same number', async t => {
 })
 
 t.test('a replay or a refused batch uses up no numbers', async t => {
-  const { options } = await tenantWith('spare', 'S#')
+  const { options } = await addTenant('spare', 'S#')
   const post = (body: unknown, key?: string) =>
     bulk(body, { ...options, ...(key && { headers: { 'idempotency-key': key } }) })
   const one = batch([order()])

@@ -23,7 +23,7 @@ const documented: [method: string, path: string][] = Object.entries<Record<strin
 )
 /** Leaves out the logout, which would end the token of all other requests. */
 const ofMerchants = documented.filter(([, path]) => path.startsWith(`${prefix}/`) && !path.endsWith('/logout'))
-const addressOf = (path: string): string => path.replace(/\{\w+\}/, 'DM00000001')
+const fillPath = (path: string): string => path.replace(/\{\w+\}/, 'DM00000001')
 
 t.test('every request of merchants is served under /api/merchant too', async t => {
   t.ok(ofMerchants.length > 12)
@@ -36,16 +36,16 @@ t.test('every request of merchants is served under /api/merchant too', async t =
     const body = method === 'POST' ? '{}' : undefined
     const alias = path.replace(prefix, '/api/merchant')
     const [first, second] = [
-      await inject(method as 'GET', addressOf(path), body),
-      await inject(method as 'GET', addressOf(alias), body),
+      await inject(method as 'GET', fillPath(path), body),
+      await inject(method as 'GET', fillPath(alias), body),
     ]
     t.equal(second.statusCode, first.statusCode, alias)
-    const withoutAges = (text: string) =>
+    const removeAges = (text: string) =>
       text.replace(/"date_time_ago":"[^"]*"|\(D:\d+Z\)|\/ID \[.*/g, '').replaceAll(alias, path)
-    t.equal(withoutAges(second.body), withoutAges(first.body), alias)
+    t.equal(removeAges(second.body), removeAges(first.body), alias)
     const stranger = await app.inject({
       method: method as 'GET',
-      url: addressOf(alias),
+      url: fillPath(alias),
       headers: { 'x-tenant': 'demo' },
     })
     t.equal(stranger.statusCode, path.endsWith('/login') ? 422 : 401, alias)
@@ -76,7 +76,7 @@ t.test('both paths share limits, metrics and path rules; links keep the path of 
   t.equal((await inject('GET', links.next.replace(/^http:\/\/[^/]+/, ''))).statusCode, 200)
 })
 
-t.test('the finance status comes by POST too, with the waybill in the query or the body', async t => {
+t.test('POST serves the finance status too, with the waybill in the query or the body', async t => {
   const pending = { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } }
   for (const path of [prefix, '/api/merchant']) {
     const url = `${path}/order/waybill-finance-status`
@@ -108,7 +108,7 @@ t.test('HEAD returns the status and content type of GET, without a body', async 
     '/city?noPagination',
     '/order/tracking-info?waybill_number=DM00000001',
   ]
-  for (const url of [...gets.map(addressOf), ...extras.map(path => prefix + path)]) {
+  for (const url of [...gets.map(fillPath), ...extras.map(path => prefix + path)]) {
     const [get, head] = [await inject('GET', url), await inject('HEAD', url)]
     t.equal(head.statusCode, get.statusCode, url)
     t.equal(head.headers['content-type'], get.headers['content-type'], url)

@@ -25,7 +25,7 @@ const usedBytes = (): number => {
   return heapUsed + arrayBuffers
 }
 
-const catalogueOf = ({
+const buildCatalogue = ({
   cities,
   zones,
   businesses,
@@ -85,9 +85,9 @@ for (const size of sizes) {
     `the estimate of ${cities} cities, ${zones ** 2} rates and ${businesses} businesses matches the heap`,
     async t => {
       const copies = 3
-      catalogueOf(size)
+      buildCatalogue(size)
       const before = usedBytes()
-      const kept = Array.from({ length: copies }, () => catalogueOf(size))
+      const kept = Array.from({ length: copies }, () => buildCatalogue(size))
       const bytes = (usedBytes() - before) / copies
       const estimate = estimateBytes(kept[0] as Catalogue)
       t.comment({ bytes, estimate })
@@ -97,7 +97,7 @@ for (const size of sizes) {
 }
 
 t.test('the estimate of lists matches the heap', async t => {
-  const { cities, rateCards } = catalogueOf({ cities: 2000, zones: 32, businesses: 1 })
+  const { cities, rateCards } = buildCatalogue({ cities: 2000, zones: 32, businesses: 1 })
   const make = (): Lists => {
     const lists = createLists(cities, rateCards.get('1'))
     if (lists.toJson('cities').length + lists.toJson('states').length === 0) throw new Error('no lists')
@@ -125,33 +125,33 @@ const catalogues = (t: Test, fitting: number) => {
   const { current } = createCatalogues(pool, bytes, registry)
   const read = async (metric: string) => (await registry.getSingleMetric(metric)?.get())?.values[0]?.value ?? 0
   /** Counts how many of the wanted catalogues are read from the database. */
-  const loadsOf = async (...wanted: (typeof ids)[number][]): Promise<number> => {
+  const countLoads = async (...wanted: (typeof ids)[number][]): Promise<number> => {
     const before = await read('catalogue_loads_total')
     for (const id of wanted) t.equal((await current(id))?.tenant, id)
     t.ok((await read('catalogue_bytes')) <= bytes)
     return (await read('catalogue_loads_total')) - before
   }
-  return { current, loadsOf }
+  return { current, countLoads }
 }
 
 t.test('catalogues leave memory when they exceed the bound, the least recently used first', async t => {
-  const { loadsOf } = catalogues(t, 2.5)
-  t.equal(await loadsOf('a', 'b', 'a', 'b', 'a'), 2)
-  t.equal(await loadsOf('c', 'a', 'c'), 1)
-  t.equal(await loadsOf('b'), 1)
+  const { countLoads } = catalogues(t, 2.5)
+  t.equal(await countLoads('a', 'b', 'a', 'b', 'a'), 2)
+  t.equal(await countLoads('c', 'a', 'c'), 1)
+  t.equal(await countLoads('b'), 1)
 })
 
 t.test('a catalogue larger than the bound stays until another is used', async t => {
-  const { loadsOf } = catalogues(t, 0.1)
-  t.equal(await loadsOf('a', 'a', 'a'), 1)
-  t.equal(await loadsOf('b', 'b', 'a', 'a'), 2)
+  const { countLoads } = catalogues(t, 0.1)
+  t.equal(await countLoads('a', 'a', 'a'), 1)
+  t.equal(await countLoads('b', 'b', 'a', 'a'), 2)
 })
 
 t.test('concurrent uses of a tenant share one read', async t => {
-  const { current, loadsOf } = catalogues(t, 1)
+  const { current, countLoads } = catalogues(t, 1)
   const [first, ...others] = await Promise.all(Array.from({ length: 20 }, () => current('a')))
   t.ok(first && others.every(other => other === first))
-  t.equal(await loadsOf('a'), 0)
+  t.equal(await countLoads('a'), 0)
 })
 
 t.test('batches and lists of more tenants than fit succeed', async t => {

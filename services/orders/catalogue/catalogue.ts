@@ -72,10 +72,10 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
   const fresh = async (tenant: string): Promise<Catalogue> => {
     const read = (await version(tenant, 'version')) ?? '0'
     const catalogue = await since(tenant, read)
-    // A restored backup takes the version back.
+    // A restored backup has an earlier version.
     return catalogue.version === read ? catalogue : reload(tenant)
   }
-  /** Returns what memory holds under this name for the catalogue's version; makes and stores it if there is nothing. */
+  /** Returns the value kept under this name for the catalogue's version; makes and keeps one if there is none. */
   const keep = <Kept extends Sized>({ tenant, version }: Catalogue, name: string, make: () => Kept): Kept => {
     const key = `${tenant} ${version} ${name}`
     const known = cache.get(key) as Kept | undefined
@@ -102,16 +102,16 @@ export const estimateBytes = ({ cities, rateCards, merchantOfBusiness, names, st
   const aliases = cities.cities.reduce((sum, { aliases = [] }) => sum + aliases.length, 0)
   const prices = [...new Set(rateCards.values())].reduce((sum, card) => sum + card.size, 0)
   const named = names.merchants.size + names.businesses.size + 4 * statuses.size
-  const ofMerchants = 200 * named + 100 * (rateCards.size + merchantOfBusiness.size)
-  return 20_000 + 750 * names.cities.size + 450 * aliases + 40 * prices + ofMerchants
+  const others = 200 * named + 100 * (rateCards.size + merchantOfBusiness.size)
+  return 20_000 + 750 * names.cities.size + 450 * aliases + 40 * prices + others
 }
 
 const toCatalogue = (tenant: string, row: CatalogueRow): Catalogue => {
   const states = new Map(row.states.map(([id, name]): [number, State] => [id, { id, name }]))
-  const aliasesOf = Map.groupBy(row.aliases, ([cityId]) => cityId)
+  const aliasesByCity = Map.groupBy(row.aliases, ([cityId]) => cityId)
   const cities = new Map(
     row.cities.map(([id, stateId, name, postalCode]): [number, City] => {
-      const aliases = aliasesOf.get(id)?.map(([, alias]) => alias)
+      const aliases = aliasesByCity.get(id)?.map(([, alias]) => alias)
       return [id, { id, name, postalCode, state: states.get(stateId) as State, aliases }]
     }),
   )

@@ -58,7 +58,7 @@ export class CityIndex {
   }
 
   /** Finds the cities with a name, in all states, or else with an alias. */
-  named(name: string): readonly City[] {
+  findNamed(name: string): readonly City[] {
     const key = nameKey(name)
     return this.#byName.get(key) ?? this.#byAlias.get(key) ?? []
   }
@@ -67,10 +67,10 @@ export class CityIndex {
   find({ cityId, cityName = '', stateName = '' }: CityReference): { city?: City | undefined; wrong: WrongField[] } {
     if (cityId !== undefined) return { city: this.#byId.get(cityId), wrong: ['city_id'] }
     const state = this.#states.get(nameKey(stateName))
-    if (!state) return { wrong: this.named(cityName).length > 0 ? ['state_name'] : ['state_name', 'city_name'] }
+    if (!state) return { wrong: this.findNamed(cityName).length > 0 ? ['state_name'] : ['state_name', 'city_name'] }
     const key = nameKey(cityName)
-    const isThere = (candidate: City) => candidate.state.id === state.id
-    const city = this.#byName.get(key)?.find(isThere) ?? this.#byAlias.get(key)?.find(isThere)
+    const isInState = (candidate: City) => candidate.state.id === state.id
+    const city = this.#byName.get(key)?.find(isInState) ?? this.#byAlias.get(key)?.find(isInState)
     return { city, wrong: ['city_name'] }
   }
 }

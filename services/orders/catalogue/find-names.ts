@@ -68,7 +68,7 @@ const matchAt = (words: readonly Word[], names: readonly Named[], start: number,
   return { names: states.length > 0 ? states : names, words: words.slice(start, end), start, end }
 }
 
-export const citiesIn = ({ names }: Match): City[] => [...new Set(names.flatMap(({ city }) => city ?? []))]
+export const listCities = ({ names }: Match): City[] => [...new Set(names.flatMap(({ city }) => city ?? []))]
 
 /** Returns false for words such as "Fort", which many cities have. */
 export const isTown = ({ words }: Match): boolean => words.some(({ kind }) => kind === 'name')
@@ -86,7 +86,7 @@ export const readPart = (words: readonly Word[], index: PlaceIndex, budget: Sugg
     kind === 'name' && at > endOfStreet && !matches.some(({ start, end }) => at >= start && at < end)
   // No name, street or number explains this word: it may name a town that is not served. -1: there is no such word.
   const lastUnknown = words.findLastIndex(isUnknown)
-  const named = matches.filter(match => citiesIn(match).length > 0)
+  const named = matches.filter(match => listCities(match).length > 0)
   const isClosing = (match: Match) => lastUnknown < 0 || (!near && match.end > lastUnknown && !isShort(match))
   return {
     /** Lists the cities, from the left. */
@@ -97,9 +97,9 @@ export const readPart = (words: readonly Word[], index: PlaceIndex, budget: Sugg
     towns: named
       .filter(match => isTown(match) && isClosing(match))
       .slice(-1)
-      .flatMap(citiesIn),
+      .flatMap(listCities),
     /** Lists the cities named only by a street or by a near spelling. */
-    similar: [...(near?.near ?? []).flatMap(({ named }) => named.city ?? []), ...streets.flatMap(citiesIn)],
+    similar: [...(near?.near ?? []).flatMap(({ named }) => named.city ?? []), ...streets.flatMap(listCities)],
     lastUnknown,
   }
 }
@@ -108,7 +108,7 @@ export const readPart = (words: readonly Word[], index: PlaceIndex, budget: Sugg
 export const findNames = (words: readonly Word[], index: PlaceIndex): { matches: Match[]; streets: Match[] } => {
   const all: Match[] = []
   for (let start = 0; start < words.length; start++) {
-    const found = longestAt(words, start, index)
+    const found = findLongest(words, start, index)
     if (!found) continue
     all.push(found)
     start = found.end - 1
@@ -125,11 +125,11 @@ export const findNames = (words: readonly Word[], index: PlaceIndex): { matches:
 /** A shorter name must be spelt exactly or stand alone: common words may sound like it. */
 const minLength = 5
 
-const longestAt = (words: readonly Word[], start: number, index: PlaceIndex): Match | undefined => {
+const findLongest = (words: readonly Word[], start: number, index: PlaceIndex): Match | undefined => {
   if (words[start]?.kind === 'number') return undefined
   for (let end = Math.min(words.length, start + index.maxWords); end > start; end--) {
     const plain = joinWords(words, start, end)
-    const names = index.named(plain)
+    const names = index.findNamed(plain)
     if (plain.length >= minLength || isWhole(words, start, end) || names.some(named => named.plain === plain))
       if (names.length > 0) return matchAt(words, names, start, end)
   }
@@ -140,7 +140,7 @@ const longestAt = (words: readonly Word[], start: number, index: PlaceIndex): Ma
  * Limits how far a name may be misspelt: by a vowel or a swap of letters; a long name, which few towns resemble, by a
  * consonant.
  */
-const mostDistance = ({ sound }: Named): number => (sound.length < 10 ? 0.8 : 1.8)
+const limitDistance = ({ sound }: Named): number => (sound.length < 10 ? 0.8 : 1.8)
 /** Names that are only slightly farther than the nearest may be meant as well. */
 const almostAsNear = 0.15
 
@@ -161,7 +161,7 @@ const findNear = (
   for (const [start, end] of listWindows(words)) {
     if (streets.some(street => street.start < end && start < street.end)) continue
     const plain = joinWords(words, start, end)
-    const near = index.near(plain, budget)
+    const near = index.findNear(plain, budget)
     const [nearest] = near
     if (!nearest) continue
     const share = nearest.distance / Math.max(plain.length, nearest.named.sound.length)
@@ -170,7 +170,7 @@ const findNear = (
     const close = near.filter(({ distance }) => distance < nearest.distance + almostAsNear).map(({ named }) => named)
     const same = close.filter(({ sound }) => sound === nearest.named.sound)
     const names = same.some(({ city }) => city) ? close : same
-    const isLikely = nearest.distance <= mostDistance(nearest.named)
+    const isLikely = nearest.distance <= limitDistance(nearest.named)
     best = { ...matchAt(words, names, start, end), near, isLikely }
   }
   return best

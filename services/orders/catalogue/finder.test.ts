@@ -18,12 +18,12 @@ const suburbs =
   'Kotte, Dehiwala, Mount Lavinia, Nugegoda, Rajagiriya, Battaramulla, Maharagama, Piliyandala, Moratuwa, Negombo, ' +
   'Kelaniya, Kiribathgoda, Kadawatha, Ja-Ela, Panadura, Peradeniya, Katugastota, Hikkaduwa, Ambalangoda, Weligama, ' +
   'Tangalle, Bandarawela, Ella, Chilaw, Embilipitiya, Hatton, Dambulla, Karapitiya, Galigamuwa'
-const served = (city: City): boolean =>
+const isServed = (city: City): boolean =>
   city.name === city.state.name || /^Colombo/.test(city.name) || suburbs.split(', ').includes(city.name)
-const company = new CityIndex(states, all.filter(served))
+const company = new CityIndex(states, all.filter(isServed))
 const provinces = new CityIndex(
   [{ id: 1, name: 'Island' }],
-  all.filter(served).map(city => ({ ...city, state: { id: 1, name: 'Island' } })),
+  all.filter(isServed).map(city => ({ ...city, state: { id: 1, name: 'Island' } })),
 )
 
 const find = (place: Partial<WrittenPlace>, cities = company) =>
@@ -155,7 +155,7 @@ t.test('no name of a city that the catalogue lacks leads to another city', async
   }
 })
 
-t.test('most cities are found with a letter left out or two swapped, and the wrong one hardly ever', async t => {
+t.test('finds most cities with a letter left out or two swapped, and hardly ever a wrong one', async t => {
   const cities = new CityIndex(states, all)
   const words = all.filter(({ name }) => /^[a-z]{6,}$/i.test(name) && !twins.includes(name))
   const counts = { right: 0, wrong: 0, all: 0 }

@@ -20,11 +20,11 @@ file.states.push({
 const { app, request, pool, apply, createToken } = await build(t, { file })
 const booksToken = await createToken('books@example.com')
 
-const idsOf = (response: { body: { data: { id: number }[] } }) => response.body.data.map(row => row.id)
-const cityIds = async (query: string) => {
+const listIds = (response: { body: { data: { id: number }[] } }) => response.body.data.map(row => row.id)
+const findCities = async (query: string) => {
   const response = await request(`/city?noPagination=1&${query}`)
   t.equal(response.status, 200, query)
-  return idsOf(response)
+  return listIds(response)
 }
 
 t.test('the token identifies its merchant', async t => {
@@ -46,7 +46,7 @@ t.test('a merchant sees its own businesses', async t => {
     { id: 7291, ref_no: '7291', ...named('Lanka Shoes Outlet'), is_default: false, is_active: true },
   ])
   t.match(body.meta, { total: 2, per_page: 15, from: 1, to: 2 })
-  t.strictSame(idsOf(await request('/business', undefined, { token: booksToken })), [7300])
+  t.strictSame(listIds(await request('/business', undefined, { token: booksToken })), [7300])
 })
 
 t.test('states are sorted by id', async t => {
@@ -129,10 +129,10 @@ t.test('pages follow each other and lead through the whole list', async t => {
   let url: string | null = '/city?per_page=4'
   for (let pages = 0; url !== null && pages < 5; pages++) {
     const response = await request(url)
-    found.push(...idsOf(response))
+    found.push(...listIds(response))
     url = response.body.links.next?.replace(/^.*\/merchant/, '') ?? null
   }
-  t.strictSame(found, await cityIds(''))
+  t.strictSame(found, await findCities(''))
   t.equal(found.length, 11)
 })
 
@@ -149,8 +149,8 @@ t.test('cities are found by part of the name, in any letter case, and by state',
     ['filter[name]=nowhere', []],
     ['colour=red&filter[state_id]=3', [3000]],
   ]
-  for (const [query, ids] of table) t.strictSame(await cityIds(query), ids, query)
-  t.equal((await cityIds('filter[name]=&filter[state_id]=')).length, 11, 'a blank filter does not count')
+  for (const [query, ids] of table) t.strictSame(await findCities(query), ids, query)
+  t.equal((await findCities('filter[name]=&filter[state_id]=')).length, 11, 'a blank filter does not count')
 })
 
 t.test('special characters in a filter are literal', async t => {
@@ -167,7 +167,7 @@ t.test('special characters in a filter are literal', async t => {
     ['"; drop table cities', []],
   ]
   for (const [name, ids] of table)
-    t.strictSame(await cityIds(`filter[name]=${encodeURIComponent(name)}`), ids, JSON.stringify(name))
+    t.strictSame(await findCities(`filter[name]=${encodeURIComponent(name)}`), ids, JSON.stringify(name))
 })
 
 t.test('impossible names are refused or match nothing', async t => {
@@ -175,7 +175,7 @@ t.test('impossible names are refused or match nothing', async t => {
     const { status, body } = await request(`/city?filter[name]=${name}`)
     t.strictSame([status, Object.keys(body.errors)], [422, ['filter[name]']], name.slice(0, 10))
   }
-  for (const name of ['%ED%A0%80', '%ff', '%zz']) t.strictSame(await cityIds(`filter[name]=${name}`), [], name)
+  for (const name of ['%ED%A0%80', '%ff', '%zz']) t.strictSame(await findCities(`filter[name]=${name}`), [], name)
   t.equal((await request('/city?filter[name]=a&filter[name]=b')).status, 422)
   t.equal((await request('/city?filter[state_id]=%00')).status, 422)
 })
@@ -204,10 +204,10 @@ t.test('the next response shows the operator’s changes and lacks the removed r
   const { body } = await request('/city?filter[state_id]=1')
   t.match(body.data, [{ id: 1502, zone: { id: 1, name: 'metro' } }])
   t.equal(body.data.length, 1)
-  t.strictSame(idsOf(await request('/business')), [7290])
+  t.strictSame(listIds(await request('/business')), [7290])
   await apply(file)
-  t.strictSame(await cityIds('filter[state_id]=1'), [1500, 1501])
-  t.strictSame(idsOf(await request('/business')), [7290, 7291])
+  t.strictSame(await findCities('filter[state_id]=1'), [1500, 1501])
+  t.strictSame(listIds(await request('/business')), [7290, 7291])
 })
 
 t.test('another tenant has its own lists', async t => {

@@ -13,9 +13,9 @@ export type Lists = ReturnType<typeof createLists>
  */
 export const createLists = ({ cities, states }: Pick<CityIndex, 'cities' | 'states'>, card: RateCard | undefined) => {
   const listedCities = cities.map(city => listCity(city, card))
-  const citiesOf = Map.groupBy(listedCities, city => city.state_id)
+  const citiesByState = Map.groupBy(listedCities, city => city.state_id)
   const listedStates = states.map(({ id, name }): Required<ListedState> => {
-    const cities = citiesOf.get(id) ?? []
+    const cities = citiesByState.get(id) ?? []
     return { id, ref_no: refNo('ST', id), name, country_id: 1, has_child: cities.length > 0, is_active: true, cities }
   })
   const lists = { cities: listedCities, states: listedStates }

@@ -1,6 +1,6 @@
 import { distance as edits } from 'fastest-levenshtein'
 import { addTo, type City, type CityIndex, type State } from './cities.ts'
-import { maxSoundLength, readStart, soundDistance, splitWords, writeSound } from './spelling.ts'
+import { maxSoundLength, measureDistance, readStart, splitWords, writeSound } from './spelling.ts'
 
 /** Says what a name means: a city, a state, or a group of numbered districts (Colombo 01 to 15). */
 export interface Named {
@@ -56,7 +56,7 @@ export class PlaceIndex {
         const words = this.#add(name, { city })
         if (words.length > 1 && /^[0-9]/.test(words.at(-1) ?? '')) addTo(stems, words.slice(0, -1).join(' '), city)
       }
-      if (city.postalCode !== null) addTo(this.#byCode, codeKey(city.postalCode), city)
+      if (city.postalCode !== null) addTo(this.#byCode, toCodeKey(city.postalCode), city)
     }
     const inState = Map.groupBy(cities, city => city.state.id)
     for (const state of states) this.#addState(state, inState.get(state.id) ?? [])
@@ -73,19 +73,19 @@ export class PlaceIndex {
    * Indexes a name, and returns its words. Sinhala and Tamil names match only by their exact sound: Latin names that
    * are almost the same are other towns.
    */
-  #add(name: string, of: Partial<Named>): string[] {
+  #add(name: string, meaning: Partial<Named>): string[] {
     const words = splitWords(name).flat()
     this.maxWords = Math.min(mostWords, Math.max(this.maxWords, words.length))
     const plain = words.join('')
     const sound = writeSound(plain)
-    const named = { ...of, plain, sound }
+    const named = { ...meaning, plain, sound }
     if (sound !== '') addTo(this.#bySound, sound, named)
     if (sound.length <= maxSoundLength && !/[\u0b80-\u0dff]/.test(name)) addTo(this.#byStart, readStart(sound), named)
     return words
   }
 
   /** Finds the names that are written like this, or else those that sound like it. */
-  named(plain: string): readonly Named[] {
+  findNamed(plain: string): readonly Named[] {
     if (plain.length > 2 * maxSoundLength) return []
     const alike = this.#bySound.get(writeSound(plain)) ?? []
     const same = alike.filter(named => named.plain === plain)
@@ -93,7 +93,7 @@ export class PlaceIndex {
   }
 
   /** Finds names that sound similar, nearest first, short ones within one edit; none when the budget runs out. */
-  near(plain: string, budget: SuggestionBudget): Near[] {
+  findNear(plain: string, budget: SuggestionBudget): Near[] {
     const sound = plain.length > 2 * maxSoundLength ? '' : writeSound(plain)
     if (sound.length < 3 || sound.length > maxSoundLength) return []
     const candidates = this.#byStart.get(readStart(sound)) ?? []
@@ -106,15 +106,15 @@ export class PlaceIndex {
       if (!budget.spend(named.sound.length * sound.length)) return []
       const wrong = edits(plain, named.plain)
       if (wrong > mostEdits && !isSwapped(plain, named.plain)) continue
-      const distance = soundDistance(sound, named.sound) + 0.1 * wrong
+      const distance = measureDistance(sound, named.sound) + 0.1 * wrong
       if (distance <= most) found.push({ named, distance })
     }
     return found.sort((a, b) => a.distance - b.distance)
   }
 
   /** Finds the cities with a postal code. Ignores leading zeros, since spreadsheets lose them. */
-  coded(postalCode: string): readonly City[] {
-    return this.#byCode.get(codeKey(postalCode)) ?? []
+  findCoded(postalCode: string): readonly City[] {
+    return this.#byCode.get(toCodeKey(postalCode)) ?? []
   }
 }
 
@@ -124,7 +124,7 @@ const isSwapped = (one: string, other: string): boolean => {
   return other === one.slice(0, at) + one.slice(at + 1, at + 2) + one.slice(at, at + 1) + one.slice(at + 2)
 }
 
-const codeKey = (code: string): string => code.replace(/\s/g, '').toLowerCase().replace(/^0+/, '')
+const toCodeKey = (code: string): string => code.replace(/\s/g, '').toLowerCase().replace(/^0+/, '')
 
 const indexes = new WeakMap<CityIndex, PlaceIndex>()
 

@@ -31,8 +31,7 @@ const ResolvePlaces = Type.Object(
     places: Type.Array(Place, { minItems: 1, maxItems: maxPlaces }),
     origin_city_id: Type.Optional(
       Type.Union([Type.String({ maxLength: 64 }), Type.Number(), Type.Null()], {
-        description:
-          'The city where the parcels start: `served` and `rate` say whether there is a rate from there, and which.',
+        description: 'The city where the parcels start. `served` and `rate` describe the rate from there.',
       }),
     ),
   },
@@ -89,7 +88,7 @@ export const placeRoutes: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, 
         const catalogue = await catalogues.fresh(tenant)
         const origin = findOrigin(request.body, catalogue)
         const resolved = await resolveAll(places, catalogue, nextSlice)
-        return { data: resolved.map(place => shown(place, origin, catalogue, merchantId)) }
+        return { data: resolved.map(place => viewPlace(place, origin, catalogue, merchantId)) }
       }
       return bulkheads({ caller: `${tenant} ${merchantId}`, process: '' }, resolve).catch(refuseBusy(busy))
     },
@@ -103,11 +102,11 @@ const readPlaces = ({ places }: ResolvePlaces): WrittenPlace[] => {
   const read = places.map(({ text, city_name, state_name, postal_code }, index) => {
     const isOne = isBlank(text) !== isBlank(city_name) || (isBlank(text) && !isBlank(postal_code))
     if (!isOne) errors[`places.${index}.text`] = ['Give either text or city_name.']
-    const filled = (value: string | null | undefined) => value?.trim() || undefined
+    const readText = (value: string | null | undefined) => value?.trim() || undefined
     return {
-      text: filled(text) ?? filled(city_name) ?? '',
-      stateName: filled(state_name),
-      postalCode: filled(postal_code),
+      text: readText(text) ?? readText(city_name) ?? '',
+      stateName: readText(state_name),
+      postalCode: readText(postal_code),
     }
   })
   if (Object.keys(errors).length > 0) throw invalid(errors)
@@ -143,7 +142,7 @@ const resolveAll = async (
   return resolved
 }
 
-const shown = (
+const viewPlace = (
   { confidence, city, alternatives }: ResolvedPlace,
   origin: City | undefined,
   { currency, rateCards }: Catalogue,

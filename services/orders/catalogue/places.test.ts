@@ -40,24 +40,24 @@ t.test('finds a place by its postal code alone, and none by an unknown code', as
   ])
 })
 
-t.test("with an origin the response says what the merchant's rate card has", async t => {
+t.test("with an origin, the response shows the rate in the merchant's card", async t => {
   const places = [{ text: 'Galle' }, { text: 'Jaffna' }, { text: 'Nowhere' }]
-  const answers = async (origin_city_id: unknown, options = {}) =>
+  const listRates = async (origin_city_id: unknown, options = {}) =>
     (await resolve(places, { origin_city_id }, options)).body.data.map(({ served, rate }: Record<string, unknown>) => [
       served,
       rate,
     ])
   const rate = { first_kg: 450, each_extra_kg: 90.5, currency: 'LKR' }
   for (const id of [1500, '1500', ' 1500 '])
-    t.strictSame(await answers(id), [
+    t.strictSame(await listRates(id), [
       [true, rate],
       [false, null],
       [null, null],
     ])
   const nothing = [null, null]
-  for (const id of [null, '', undefined]) t.strictSame(await answers(id), [nothing, nothing, nothing])
+  for (const id of [null, '', undefined]) t.strictSame(await listRates(id), [nothing, nothing, nothing])
   const withoutCard = { token: await createToken('books@example.com') }
-  t.strictSame(await answers(1500, withoutCard), [[false, null], [false, null], nothing])
+  t.strictSame(await listRates(1500, withoutCard), [[false, null], [false, null], nothing])
 })
 
 t.test('refuses malformed places and lists every error', async t => {
@@ -93,7 +93,7 @@ t.test('a thousand places are resolved at once, whatever is in them', async t =>
   t.equal(body.data.length, 1000)
 })
 
-t.test("another tenant's cities and aliases are unknown", async t => {
+t.test("another tenant's aliases are unknown: only the sounds of names match", async t => {
   await apply(tenantFile({ id: 'other' }))
   const other = { tenant: 'other', token: await createToken('shop@example.com', 'other') }
   const { body } = await resolve([{ text: 'දෙහිවල' }, { text: 'Sri Jayawardenepura Kotte' }], {}, other)

@@ -91,16 +91,16 @@ const findRates = (
     errors.add(
       'rate_card.destination_city_id',
       `No rate card is assigned for the combination ${origin.name} to ${destination.name}. ` +
-        `It is from ${origin.name} in ${origin.state.name} to ${destination.name} in ${destination.state.name}${wordPlaces(indexes, paths)}.`,
+        `It is from ${origin.name} in ${origin.state.name} to ${destination.name} in ${destination.state.name}${wordPaths(indexes, paths)}.`,
     )
   const missingRates = [...missing].map(([destination, { length: parcels }]) => ({ origin, destination, parcels }))
   return { rates, missingRates }
 }
 
-const maxPlaces = 10
+const maxPaths = 10
 
-const wordPlaces = (indexes: readonly number[], { destination }: ParcelPaths): string => {
-  const shown = indexes.slice(0, maxPlaces).map(index => destination(index).replace(/\.$/, ''))
+const wordPaths = (indexes: readonly number[], { destination }: ParcelPaths): string => {
+  const shown = indexes.slice(0, maxPaths).map(index => destination(index).replace(/\.$/, ''))
   if (shown[0] === '') return ''
   const rest = indexes.length - shown.length
   return `, for ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
@@ -109,7 +109,7 @@ const wordPlaces = (indexes: readonly number[], { destination }: ParcelPaths): s
 /** Limits the distinct names of a request that get suggestions. The budget may run out earlier. */
 const maxSuggestedNames = 50
 
-/** Creates the search for what the wrong fields of a request may mean. */
+/** Creates a search for the cities and states that the wrong fields of a request may mean. */
 const createSearch = (cities: CityIndex) => {
   const remembered = new Map<string, Suggestion[]>()
   const budget = new SuggestionBudget()
@@ -132,9 +132,9 @@ export const suggestCities = (
   budget: SuggestionBudget,
 ): Suggestion[] => {
   const { city, alternatives } = resolvePlace({ text: cityName, stateName }, cities, budget)
-  const isElsewhere = ({ state }: City) => Number(nameKey(state.name) !== nameKey(stateName))
+  const rank = ({ state }: City) => Number(nameKey(state.name) !== nameKey(stateName))
   return [...(city ? [city] : []), ...alternatives]
-    .sort((a, b) => isElsewhere(a) - isElsewhere(b))
+    .sort((a, b) => rank(a) - rank(b))
     .slice(0, maxSuggestions)
     .map(({ id, name, state }) => ({ id, name, state: state.name }))
 }
@@ -144,7 +144,7 @@ const suggestStates = (
   cities: CityIndex,
   budget: SuggestionBudget,
 ): Suggestion[] => {
-  const near = indexPlaces(cities).near(splitWords(stateName).flat().join(''), budget)
+  const near = indexPlaces(cities).findNear(splitWords(stateName).flat().join(''), budget)
   const states = new Set(near.flatMap(({ named }) => named.state ?? []))
   return [...states].slice(0, maxSuggestions).map(({ id, name }) => ({ id, name, state: name }))
 }

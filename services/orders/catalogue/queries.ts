@@ -66,13 +66,13 @@ const listSql = (table: string, columns: string, order = '', condition = 'true')
   `(select coalesce(json_agg(json_build_array(${columns})${order && ` order by ${order}`}), '[]')
     from ${table} where tenant_id = $1 and ${condition})`
 
-const ofCardSql = (table: string, columns: string): string =>
+const listForCardSql = (table: string, columns: string): string =>
   listSql(table, columns, '', `${table}.rate_card = rate_cards.rate_card`)
 
 const cardsSql = `
-  select rate_card as name, ${ofCardSql('zones', 'zone_id, zone, is_elsewhere')} as zones,
-    ${ofCardSql('zone_cities', 'city_id, zone')} as cities,
-    ${ofCardSql('rates', 'from_zone, to_zone, first_kg, each_extra_kg')} as rates
+  select rate_card as name, ${listForCardSql('zones', 'zone_id, zone, is_elsewhere')} as zones,
+    ${listForCardSql('zone_cities', 'city_id, zone')} as cities,
+    ${listForCardSql('rates', 'from_zone, to_zone, first_kg, each_extra_kg')} as rates
   from rate_cards where tenant_id = $1`
 
 const catalogueSql = `

@@ -21,7 +21,7 @@ type Rows = ConstructorParameters<typeof RateCard>[0]
 type Pair = [from: string, to: string]
 
 /**
- * Creates a card in which the first kilogram between each pair of zones costs as much as the pair's place in the list.
+ * Creates a card in which the first kilogram between a pair of zones costs as much as the pair's position in the list.
  */
 const createCard = (
   zones: readonly string[],
@@ -33,11 +33,11 @@ const createCard = (
     name: 'standard',
     zones: zones.map((zone, id) => [id, zone, zone === elsewhere]),
     cities: Object.entries(cities).map(([id, zone]) => [Number(id), zone]),
-    rates: pairs.map(([from, to], place) => [from, to, place, 1]),
+    rates: pairs.map(([from, to], position) => [from, to, position, 1]),
   }
   return new RateCard(rows)
 }
-const findPlace = (card: RateCard, from: number, to: number): number | undefined => {
+const findPosition = (card: RateCard, from: number, to: number): number | undefined => {
   const rate = card.find(from, to)
   return rate && rate.firstKg / 100
 }
@@ -49,7 +49,7 @@ t.test('a card finds the rate from the zone of one city to the zone of another',
     ['elsewhere', 'metro'],
   ]
   const card = createCard(['elsewhere', 'metro', 'north'], { 2: 'north', 1: 'metro' }, pairs, 'elsewhere')
-  const found: [from: number, to: number, place: number | undefined][] = [
+  const found: [from: number, to: number, position: number | undefined][] = [
     [1, 1, 0],
     [1, 77, 1],
     [77, 1, 2],
@@ -57,7 +57,7 @@ t.test('a card finds the rate from the zone of one city to the zone of another',
     [2, 1, undefined],
     [77, 78, undefined],
   ]
-  for (const [from, to, place] of found) t.equal(findPlace(card, from, to), place, `${from} to ${to}`)
+  for (const [from, to, position] of found) t.equal(findPosition(card, from, to), position, `${from} to ${to}`)
 })
 
 t.test('a card without the zone "*" has no rate for a city that no zone names', async t => {
@@ -90,10 +90,10 @@ t.test('finds each of many cities and rates, and only those', async t => {
     cities,
     priced.map(({ pair }) => pair),
   )
-  const places = new Map(priced.map((each, place) => [each, place]))
+  const positions = new Map(priced.map((each, position) => [each, position]))
   t.strictSame(
-    all.map(({ one, two }) => findPlace(card, 1_000 * one, 1_000 * two)),
-    all.map(each => places.get(each)),
+    all.map(({ one, two }) => findPosition(card, 1_000 * one, 1_000 * two)),
+    all.map(each => positions.get(each)),
   )
   for (const cityId of [-1, 1, 999, 40_000]) t.equal(card.find(cityId, 0), undefined)
 })

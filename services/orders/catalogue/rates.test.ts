@@ -96,35 +96,35 @@ t.test('a bare dry_run makes a dry run, false and 0 do not, and other words are 
 })
 
 /** Changes the small tenant's file, whose check for duplicates is off: the orders here may look alike. */
-const changed = (change: (file: TenantFile) => unknown): TenantFile => {
+const changeFile = (change: (file: TenantFile) => unknown): TenantFile => {
   const file = tenantFile({ checks: { duplicate: 'off' } })
   change(file)
   return file
 }
-const operatorOf = (t: Test, url: string) => {
+const connectOperator = (t: Test, url: string) => {
   const pool = createPool({ url, name: 'operator', connections: 1 })
   t.teardown(() => pool.end())
   return (file: TenantFile) => applyTenant(pool, file, false)
 }
-const withPrice = (first_kg: number) =>
-  changed(file => {
+const setPrice = (first_kg: number) =>
+  changeFile(file => {
     for (const rate of file.rate_cards[0]?.rates ?? []) rate.first_kg = first_kg
   })
 
 t.test('the very next batch and dry run see the prices that an operator changed elsewhere', async t => {
   const { bulk, database, rows } = await build(t)
-  const apply = operatorOf(t, database.url)
+  const apply = connectOperator(t, database.url)
   const kilogram = batch([order({ weight: 1 })])
   for (const price of [500, 600.25, 700]) {
-    await apply(withPrice(price))
+    await apply(setPrice(price))
     const { body } = await bulk(kilogram)
     t.strictSame(await rows('select delivery_charge from orders where waybill_number = $1', body.data), [
       { delivery_charge: price.toFixed(2) },
     ])
-    await apply(withPrice(price + 1))
+    await apply(setPrice(price + 1))
     t.strictSame((await bulk(kilogram, dry)).body, quoted(quote(price + 1)))
   }
-  await apply(changed(file => file.rate_cards[0]?.rates.pop()))
+  await apply(changeFile(file => file.rate_cards[0]?.rates.pop()))
   const lacks = [
     'No rate card is assigned for the combination Kotte to Galle. It is from Kotte in Colombo to Galle in Galle, for order_data.0.',
   ]
@@ -133,12 +133,12 @@ t.test('the very next batch and dry run see the prices that an operator changed 
 
 t.test('a city is known as soon as it is applied, and unknown as soon as it is removed', async t => {
   const { bulk, database } = await build(t)
-  const apply = operatorOf(t, database.url)
+  const apply = connectOperator(t, database.url)
   const toNewCity = batch([order({ destination_city_id: 2102 })])
   const unknown = refusal({ 'order_data.0.destination_city_id': ['The selected destination city id is invalid.'] })
   for (let round = 0; round < 2; round++) {
     t.strictSame((await bulk(toNewCity)).body, unknown)
-    await apply(changed(file => file.states[1]?.cities.push({ id: 2102, name: 'Ambalangoda' })))
+    await apply(changeFile(file => file.states[1]?.cities.push({ id: 2102, name: 'Ambalangoda' })))
     t.equal((await bulk(toNewCity)).status, 200)
     await apply(tenantFile())
   }

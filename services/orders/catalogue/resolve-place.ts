@@ -1,11 +1,11 @@
 import { nameKey } from '@courier/shared/name-key.ts'
 import type { City, CityIndex } from './cities.ts'
 import {
-  citiesIn,
   findNames,
   isFiller,
   isShort,
   isTown,
+  listCities,
   type Match,
   type Part,
   readPart,
@@ -40,14 +40,14 @@ type Clues = ReturnType<typeof findClues>
 export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: SuggestionBudget): ResolvedPlace => {
   const index = indexPlaces(cities)
   const clues = findClues(place, index)
-  const named = cities.named(place.text)
+  const named = cities.findNamed(place.text)
   if (named.length > 0) {
     const isName = named.some(({ name }) => nameKey(name) === nameKey(place.text))
     const isPlain =
       place.stateName === undefined || named.some(({ state }) => nameKey(state.name) === nameKey(place.stateName ?? ''))
     return settle(named, clues, isPlain ? (isName ? 'exact' : 'alias') : 'likely')
   }
-  return read(splitWords(place.text), clues, index, budget)
+  return readAddress(splitWords(place.text), clues, index, budget)
 }
 
 /**
@@ -60,7 +60,7 @@ const findClues = ({ text, stateName, postalCode }: WrittenPlace, index: PlaceIn
     .flat()
     .map(readWord)
   const states = findNames(wordsOfState.slice(0, maxWordsOfPart), index).matches.flatMap(({ names }) => names)
-  const coded = postalCode === undefined ? codedIn(text, index) : index.coded(postalCode)
+  const coded = postalCode === undefined ? findCoded(text, index) : index.findCoded(postalCode)
   return { states: findStates(states), coded }
 }
 
@@ -70,11 +70,11 @@ const findStates = (names: readonly Named[]): Set<number> | undefined => {
 }
 
 /** Matches only complete postal codes. */
-const codedIn = (text: string, index: PlaceIndex): readonly City[] | undefined => {
+const findCoded = (text: string, index: PlaceIndex): readonly City[] | undefined => {
   const codes = text.slice(0, 255).match(/[0-9]+/g) ?? []
   const cities = codes
     .filter(code => code.length > 3 && code.length < 11)
-    .flatMap(code => index.coded(code).filter(({ postalCode }) => postalCode?.length === code.length))
+    .flatMap(code => index.findCoded(code).filter(({ postalCode }) => postalCode?.length === code.length))
   return cities.length > 0 ? [...new Set(cities)] : undefined
 }
 
@@ -86,12 +86,12 @@ const settle = (
   others: readonly City[] = [],
 ): ResolvedPlace => {
   const inStates = states ? candidates.filter(({ state }) => states.has(state.id)) : candidates
-  if (inStates.length === 0) return ambiguous(candidates)
+  if (inStates.length === 0) return toAmbiguous(candidates)
   const withCode = coded ? inStates.filter(city => coded.includes(city)) : inStates
   if (withCode.length === 0 && inStates.every(({ postalCode }) => postalCode !== null))
-    return ambiguous([...inStates, ...(coded ?? [])])
+    return toAmbiguous([...inStates, ...(coded ?? [])])
   const [city, ...more] = withCode.length > 0 ? withCode : inStates
-  if (!city || more.length > 0) return ambiguous([...(city ? [city] : []), ...more, ...others])
+  if (!city || more.length > 0) return toAmbiguous([...(city ? [city] : []), ...more, ...others])
   const isNarrowed = candidates.length > 1 && inStates.length > 1
   return { confidence: isNarrowed ? 'likely' : confidence, city, alternatives: takeFirst(others, city) }
 }
@@ -99,7 +99,7 @@ const settle = (
 const takeFirst = (cities: readonly City[], except?: City): City[] =>
   [...new Set(cities)].filter(city => city !== except).slice(0, maxAlternatives)
 
-const ambiguous = (cities: readonly City[]): ResolvedPlace => ({
+const toAmbiguous = (cities: readonly City[]): ResolvedPlace => ({
   confidence: 'ambiguous',
   city: undefined,
   alternatives: takeFirst(cities),
@@ -110,7 +110,7 @@ const maxParts = 12
 const maxWordsOfPart = 24
 
 /** Reads the parts of an address from the end: the last city counts or, if that is a capital, the city before it. */
-const read = (
+const readAddress = (
   parts: readonly (readonly string[])[],
   clues: Clues,
   index: PlaceIndex,
@@ -130,9 +130,9 @@ const read = (
   while (part && part.named.length === 0) part = next()
   const last = part?.named.at(-1)
   if (!part || !last) return readWithoutCity(passed, clues)
-  const cities = citiesIn(last)
+  const cities = listCities(last)
   const isOther = (city: City): boolean => !cities.includes(city)
-  let others = part.named.filter(isTown).flatMap(citiesIn).filter(isOther)
+  let others = part.named.filter(isTown).flatMap(listCities).filter(isOther)
   const firstSuspect = isCapital(last) || isShort(last) ? 0 : last.end
   let hasGap = part.lastUnknown >= firstSuspect
   for (let before = isCapital(last) ? next() : undefined; before && others.length === 0; before = next()) {
@@ -141,7 +141,7 @@ const read = (
   }
   const inside = others.filter(({ state }) => cities.some(city => city.state.id === state.id))
   if (inside.length > 0 && isCapital(last)) return settle(inside, clues, 'likely', cities)
-  if (others.length > 0 || hasGap) return ambiguous([...others, ...cities])
+  if (others.length > 0 || hasGap) return toAmbiguous([...others, ...cities])
   return settleIn(
     passed.flatMap(({ broad }) => broad),
     cities,
@@ -154,7 +154,7 @@ const settleIn = (broad: readonly Named[], cities: readonly City[], clues: Clues
   const states = findStates(broad)
   const inside = states ? cities.filter(({ state }) => states.has(state.id)) : cities
   // People also write "Colombo" for suburbs in other states, but not "Colombo District".
-  if (inside.length === 0 && broad.every(({ state }) => state)) return ambiguous(cities)
+  if (inside.length === 0 && broad.every(({ state }) => state)) return toAmbiguous(cities)
   return settle(inside.length > 0 ? inside : cities, clues, 'likely')
 }
 
@@ -163,11 +163,11 @@ const readWithoutCity = (passed: readonly Part[], clues: Clues): ResolvedPlace =
   if (coded.length > 0) return settle(coded, { ...clues, coded: undefined }, 'likely')
   const among = passed.flatMap(({ broad }) => broad).flatMap(({ among = [] }) => among)
   return among.length > 0
-    ? ambiguous(namesakesFirst(among))
-    : { ...ambiguous(passed.flatMap(({ similar }) => similar)), confidence: 'none' }
+    ? toAmbiguous(sortNamesakesFirst(among))
+    : { ...toAmbiguous(passed.flatMap(({ similar }) => similar)), confidence: 'none' }
 }
 
-const namesakesFirst = (cities: readonly City[]): City[] =>
+const sortNamesakesFirst = (cities: readonly City[]): City[] =>
   cities.toSorted((a, b) => Number(isNamesake(b)) - Number(isNamesake(a)))
 const isNamesake = ({ name, state }: City): boolean => nameKey(name) === nameKey(state.name)
 

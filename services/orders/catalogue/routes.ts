@@ -32,13 +32,13 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
     return writePage(request, request.query, filterRows(businesses.filters, businesses.Query.read(request.query), rows))
   })
 
-  const ofCities = listSchema('listCities', 'List the cities', cities)
-  app.get('/city', { ...ofCities, serializerCompiler }, async (request, reply) =>
+  const citySchema = listSchema('listCities', 'List the cities', cities)
+  app.get('/city', { ...citySchema, serializerCompiler }, async (request, reply) =>
     sendCities(request, reply, await findOwn(request.merchant)),
   )
 
-  const ofStates = listSchema('listStates', 'List the states', states)
-  app.get('/state', { ...ofStates, serializerCompiler }, async (request, reply) => {
+  const stateSchema = listSchema('listStates', 'List the states', states)
+  app.get('/state', { ...stateSchema, serializerCompiler }, async (request, reply) => {
     const lists = await findOwn(request.merchant)
     const { query } = request
     const isWhole = !wantedPage(query)
@@ -62,17 +62,17 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
       throw notFound(kind)
     })
   }
-  addOne('business', ['getBusiness', "One of the merchant's businesses"], businesses.One, merchant =>
+  addOne('business', ['getBusiness', "Get one of the merchant's businesses"], businesses.One, merchant =>
     findBusinesses(pool, merchant),
   )
-  addOne('state', ['getState', 'One state with its cities'], states.One, async own => (await findOwn(own)).states)
-  addOne('city', ['getCity', 'One city'], cities.One, async own => (await findOwn(own)).cities)
+  addOne('state', ['getState', 'Get one state with its cities'], states.One, async own => (await findOwn(own)).states)
+  addOne('city', ['getCity', 'Get one city'], cities.One, async own => (await findOwn(own)).cities)
 }
 
 /** Serves the cities to staff, who have no merchant and therefore no zones. */
 export const staffCityRoutes: FastifyPluginAsyncTypebox<{ catalogues: Catalogues }> = async (app, { catalogues }) => {
-  const ofCities = listSchema('listStaffCities', 'List the cities', cities)
-  app.get('/city', { ...ofCities, serializerCompiler }, async (request, reply) =>
+  const citySchema = listSchema('listStaffCities', 'List the cities', cities)
+  app.get('/city', { ...citySchema, serializerCompiler }, async (request, reply) =>
     sendCities(request, reply, await findLists(catalogues, readScope(request))),
   )
 }

@@ -5,16 +5,16 @@
 const readPairs = (pairs: string): [sound: string, letters: string][] =>
   pairs.split(' ').map(pair => pair.split(':') as [string, string])
 
-const byLetter = (pairs: string): Map<string, string> =>
+const mapLetters = (pairs: string): Map<string, string> =>
   new Map(readPairs(pairs).flatMap(([sound, letters]) => [...letters].map(letter => [letter, sound] as const)))
 
-const consonants = byLetter(
+const consonants = mapLetters(
   'k:කඛக g:ගඝ c:චඡச j:ජඣஜ t:ටඨතථடத d:ඩඪදධ p:පඵෆப b:බභ m:මம y:යய n:ඤඥණනஙஞணநன r:රரற l:ලළலளழ v:වவ ' +
     's:ශෂසஷஸ h:හஹ ng:ඞඟ nj:ඦ nd:ඬඳ mb:ඹ',
 )
-const vowels = byLetter('a:අආஅஆ e:ඇඈඑඒஎஏ i:ඉඊஇஈ u:උඌஉஊ o:ඔඕஒஓ ai:ඓஐ au:ඖஔ n:ං h:ඃ')
+const vowels = mapLetters('a:අආஅஆ e:ඇඈඑඒஎஏ i:ඉඊஇஈ u:උඌஉஊ o:ඔඕஒஓ ai:ඓஐ au:ඖஔ n:ං h:ඃ')
 /** These signs replace the `a` that a consonant has on its own. */
-const signs = byLetter(
+const signs = mapLetters(
   'a:\u0dcf\u0bbe e:\u0dd0\u0dd1\u0dd9\u0dda\u0bc6\u0bc7 i:\u0dd2\u0dd3\u0bbf\u0bc0 u:\u0dd4\u0dd6\u0bc1\u0bc2 ' +
     'o:\u0ddc\u0ddd\u0bca\u0bcb ai:\u0ddb\u0bc8 au:\u0dde\u0bcc ru:\u0dd8\u0df2 :\u0dca\u0bcd',
 )
@@ -80,7 +80,7 @@ export const writeSound = (word: string): string =>
 
 const pairs = new Map(readPairs('g:k d:t b:p j:c s:c'))
 
-/** Returns the consonant that a sound begins with, one for all that are easily confused; `a` for a vowel or h. */
+/** Returns the first consonant of a sound, the same one for those easily confused; `a` for a vowel or h. */
 export const readStart = (sound: string): string => {
   const letter = sound[0] ?? ''
   return isWeak(letter) ? 'a' : (pairs.get(letter) ?? letter)
@@ -100,30 +100,30 @@ const weighChange = (a: string, b: string): number => {
   return (isWeak(a) && isWeak(b)) || (isNasal(a) && isNasal(b)) ? 0.5 : 1.5
 }
 
-const swap = 0.6
+const swapCost = 0.6
 /** Longer sounds are not compared. */
 export const maxSoundLength = 40
 
-/** Returns the distance between two sounds: 1.5 for a wrong or missing consonant, 0.5 for a vowel. */
-export const soundDistance = (one: string, other: string): number => {
+/** Returns the distance between two sounds: mostly 1.5 for a wrong or missing consonant, 0.5 for a vowel. */
+export const measureDistance = (one: string, other: string): number => {
   let before: number[] = []
   let row = [0]
-  for (let j = 0; j < other.length; j++) row.push(at(row, j) + weighLoss(other.charAt(j)))
+  for (let j = 0; j < other.length; j++) row.push(readCost(row, j) + weighLoss(other.charAt(j)))
   for (let i = 0; i < one.length; i++) {
     const letter = one.charAt(i)
     const loss = weighLoss(letter)
-    const next = [at(row, 0) + loss]
+    const next = [readCost(row, 0) + loss]
     for (let j = 0; j < other.length; j++) {
       const wanted = other.charAt(j)
-      const changed = at(row, j) + weighChange(letter, wanted)
-      const lost = Math.min(at(row, j + 1) + loss, at(next, j) + weighLoss(wanted))
+      const changed = readCost(row, j) + weighChange(letter, wanted)
+      const lost = Math.min(readCost(row, j + 1) + loss, readCost(next, j) + weighLoss(wanted))
       const isSwapped =
         j > 0 && letter === other[j - 1] && wanted === one[i - 1] && !isDigit(letter) && !isDigit(wanted)
-      next.push(Math.min(changed, lost, isSwapped ? at(before, j - 1) + swap : changed))
+      next.push(Math.min(changed, lost, isSwapped ? readCost(before, j - 1) + swapCost : changed))
     }
     ;[before, row] = [row, next]
   }
-  return at(row, other.length)
+  return readCost(row, other.length)
 }
 
-const at = (costs: readonly number[], index: number): number => costs[index] as number
+const readCost = (costs: readonly number[], index: number): number => costs[index] as number

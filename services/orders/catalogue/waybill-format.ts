@@ -38,7 +38,7 @@ export class WaybillFormat {
     return text
   }
 
-  /** Describes the mask in words, for an error: `DM##, where # is a digit` */
+  /** Describes the mask in words, for an error: `DM##, where # is a digit`. */
   get description(): string {
     const used = Object.entries(wildcards).filter(([wildcard]) => this.mask.includes(wildcard))
     const meanings = used.map(([wildcard, [, meaning]]) => `${wildcard} is ${meaning}`)

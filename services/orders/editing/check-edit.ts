@@ -23,8 +23,8 @@ interface WantedFields {
 type WantedEdit = Omit<WantedFields, 'given'> & { readonly changes: OrderChanges }
 
 /**
- * Returns the edited order, or every error of a change whose shape is right. The result holds for this version of the
- * catalogue only.
+ * Returns the edited order, or the errors of a change whose shape is right: those of fields that may no longer change,
+ * or else all others. The result holds for this version of the catalogue only.
  */
 export const checkEdit = (
   edit: WantedEdit,

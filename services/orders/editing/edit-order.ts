@@ -16,7 +16,7 @@ interface Edit {
   readonly waybill: string
   readonly editor: Mover
   readonly changes: OrderChanges
-  /** Holds the ETag of the order as the editor saw it. */
+  /** Holds the If-Match header: the ETag of the order as the editor saw it, several ETags, or `*`. */
   readonly ifMatch: string | undefined
   readonly by: Actor
 }
@@ -92,7 +92,7 @@ const lockOrderSql = `
 const matches = (ifMatch: string | undefined, etag: string): boolean =>
   ifMatch === undefined || ifMatch.split(',').some(tag => tag.trim() === '*' || tag.trim() === etag)
 
-/** Reads the clock while the row is locked, so that the times of a waybill's changes never go backwards. */
+/** Writes an edit. Reads the clock while the row is locked: the times of a waybill's changes never go backwards. */
 export const writeEdit = async (
   tx: Tx,
   edit: Edit,

@@ -2,9 +2,9 @@ import { ErrorList, isBlank, label, listErrors, required } from '@courier/shared
 import type { Static } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
-  cityReference,
   isObject,
-  optionalText,
+  readText,
+  referToCity,
   refuseBadNumbers,
   refuseBadText,
   removeEmptyLists,
@@ -31,7 +31,7 @@ type Body = Static<typeof OrderEdit> & Partial<Static<typeof StaffOrderEdit>>
 
 const checks = { merchant: TypeCompiler.Compile(OrderEdit), staff: TypeCompiler.Compile(StaffOrderEdit) }
 
-/** Reads the changes of a body, or every error of its shape, as for one order of a batch. */
+/** Reads the changes of a body, or returns every error of its shape, as for one order of a batch. */
 export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit => {
   const record = isObject(body) ? body : {}
   removeEmptyLists(record, OrderEdit)
@@ -52,7 +52,7 @@ export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit 
 const toChanges = (body: Body, given: readonly string[]): OrderChanges => {
   const { destination_city_id, destination_city_name, destination_state_name, cod, weight, reason, ...texts } = body
   const hasCity = given.some(name => name.startsWith('destination_'))
-  const values = Object.entries(texts).map(([name, text]) => [name, optionalText(text) ?? null])
+  const values = Object.entries(texts).map(([name, text]) => [name, readText(text) ?? null])
   return {
     given,
     values: {
@@ -60,9 +60,7 @@ const toChanges = (body: Body, given: readonly string[]): OrderChanges => {
       ...(cod !== undefined && { cod: Number(cod) }),
       ...(weight !== undefined && { weight: Number(weight) }),
     },
-    destination: hasCity
-      ? cityReference(destination_city_id, destination_city_name, destination_state_name)
-      : undefined,
+    destination: hasCity ? referToCity(destination_city_id, destination_city_name, destination_state_name) : undefined,
     reason: reason?.trim() ?? null,
   }
 }

@@ -24,7 +24,7 @@ export const fieldNames = Object.keys(fields)
 
 const byMove = 'an order moves with POST /order/confirm, /order/cancel or, by staff, /order/status.'
 const fromStart = 'the price and the pickup follow from it. Cancel the order and book it again.'
-const ofBooking = 'it is that of the booking.'
+const fromBooking = 'the booking set it.'
 
 /** Says why each of the other fields of an order cannot be changed. */
 export const fixedFields: Readonly<Record<string, string>> = {
@@ -38,12 +38,12 @@ export const fixedFields: Readonly<Record<string, string>> = {
   status_key: byMove,
   initial_status_key: byMove,
   delivery_charge: 'it follows from the city and the weight.',
-  merchant: ofBooking,
-  merchant_id: ofBooking,
-  merchant_business_name: ofBooking,
-  currency: ofBooking,
-  created_at: ofBooking,
-  remark: ofBooking,
+  merchant: fromBooking,
+  merchant_id: fromBooking,
+  merchant_business_name: fromBooking,
+  currency: fromBooking,
+  created_at: fromBooking,
+  remark: fromBooking,
 }
 
 const options = { additionalProperties: false, description: 'At least one field; absent fields stay as they are.' }

@@ -87,7 +87,7 @@ interface Written extends Pick<Instruction, 'tenant' | 'waybill' | 'action' | 'd
   readonly giver?: Mover
 }
 
-/** Reads the clock while the order is locked, so that the times of a parcel's instructions never go backwards. */
+/** Stores an instruction. Reads the clock while the order is locked: the times never go backwards for a parcel. */
 const writeInstruction = async (tx: Tx, { tenant, waybill, action, date, note, party, giver }: Written) => {
   const actor = giver ? findActor(giver) : 'staff'
   const values = [tenant, waybill, action, date, note, party, giver ? nameMover(giver) : null, actor]

@@ -37,9 +37,9 @@ const fail = async (waybills: string[], reason_code = 'not_home') => {
   for (const key of onTheWay) t.equal((await move(waybills, key)).status, 200)
   t.equal((await move(waybills, 'key_15', { reason_code })).status, 200)
 }
-const failures = async (query = '') => (await get(`/order/failed-deliveries${query}`)).body.data
-const orderOf = async (waybill: string) => (await get(`/order/${waybill}`)).body.data
-const day = async (days: number): Promise<string> =>
+const listFailures = async (query = '') => (await get(`/order/failed-deliveries${query}`)).body.data
+const readOrder = async (waybill: string) => (await get(`/order/${waybill}`)).body.data
+const findDay = async (days: number): Promise<string> =>
   (
     await rows(
       `select ((now() at time zone time_zone)::date + ${days})::text as day from tenants where tenant_id = 'demo'`,
@@ -49,13 +49,13 @@ const day = async (days: number): Promise<string> =>
 t.test('a failed delivery has a reason, is counted once, and waits for an instruction', async t => {
   await fail(['DM00000001'])
   t.equal((await move(['DM00000001'], 'key_17', { reason_code: 'no_fuel' })).status, 200)
-  const order = await orderOf('DM00000001')
+  const order = await readOrder('DM00000001')
   t.match(order, {
     failed_attempts: 1,
     instructions: [],
     timeline: [{ reason_code: 'no_fuel' }, { reason_code: 'not_home' }],
   })
-  t.match(await failures(), [
+  t.match(await listFailures(), [
     { waybill_number: 'DM00000001', attempt: 1, reason: { code: 'no_fuel', name: 'No fuel' }, instruction: null },
   ])
   const [change] = (await get('/order/changes?limit=500')).body.data.slice(-1)
@@ -67,10 +67,10 @@ t.test('a failed delivery has a reason, is counted once, and waits for an instru
 
   await move(['DM00000001'], 'key_16')
   await move(['DM00000001'], 'key_12')
-  t.strictSame(await failures(), [], 'the next attempt ends the failure')
+  t.strictSame(await listFailures(), [], 'the next attempt ends the failure')
   await move(['DM00000001'], 'key_15')
-  t.match(await orderOf('DM00000001'), { failed_attempts: 2 })
-  t.match(await failures(), [{ attempt: 2, reason: null }])
+  t.match(await readOrder('DM00000001'), { failed_attempts: 2 })
+  t.match(await listFailures(), [{ attempt: 2, reason: null }])
 })
 
 t.test('refuses an unknown reason, and a reason for a status that is not a failure', async t => {
@@ -88,14 +88,14 @@ t.test('refuses an unknown reason, and a reason for a status that is not a failu
 
 t.test('a merchant gives an instruction; timeline, feed and staff show it', async t => {
   await fail(['DM00000010'])
-  const date = await day(2)
+  const date = await findDay(2)
   const given = await instruct('DM00000010', { action: 'reschedule', date, note: ' After 4 pm ' })
   t.strictSame(
     [given.status, given.body],
     [200, { message: 'Instruction Stored Successfully', data: { waybill_number: 'DM00000010', attempt: 1 } }],
   )
   const shown = { action: 'reschedule', date, note: 'After 4 pm', given_as: 'merchant' }
-  t.match((await orderOf('DM00000010')).instructions, [{ ...shown, attempt: 1, given_by: null }])
+  t.match((await readOrder('DM00000010')).instructions, [{ ...shown, attempt: 1, given_by: null }])
   t.match((await staffGet('/order/failed-deliveries?instructed=true')).body.data, [{ instruction: shown }])
   t.match((await get('/order/changes?limit=500')).body.data.at(-1), {
     type: 'order.instructed',
@@ -119,12 +119,12 @@ t.test("an instruction from staff overrides the customer's, which overrides the 
     outcome: 'refused',
     detail: 'The staff already chose return, which you cannot override. Ask the courier company.',
   })
-  t.match((await orderOf('DM00000020')).instructions, [
+  t.match((await readOrder('DM00000020')).instructions, [
     { action: 'return', given_as: 'staff', given_by: 'Kamal Perera' },
     { action: 'reattempt', given_as: 'customer', given_by: null },
     { action: 'return', given_as: 'merchant' },
   ])
-  t.equal((await orderOf('DM00000020')).instructions.length, 3)
+  t.equal((await readOrder('DM00000020')).instructions.length, 3)
 })
 
 t.test('a press of "tomorrow" is a reattempt on the day after the press, or today if that day is past', async t => {
@@ -132,12 +132,12 @@ t.test('a press of "tomorrow" is a reattempt on the day after the press, or toda
   const now = { action: 'tomorrow', happened_at: new Date().toISOString() }
   t.match(await act('press 5', 'DM00000026', now), { outcome: 'done' })
   t.match(await act('press 6', 'DM00000027', { action: 'tomorrow' }), { outcome: 'done' })
-  t.match((await orderOf('DM00000026')).instructions, [
-    { action: 'reattempt', date: await day(1), given_as: 'customer' },
+  t.match((await readOrder('DM00000026')).instructions, [
+    { action: 'reattempt', date: await findDay(1), given_as: 'customer' },
   ])
-  t.match((await orderOf('DM00000027')).instructions, [{ action: 'reattempt', date: await day(0) }])
+  t.match((await readOrder('DM00000027')).instructions, [{ action: 'reattempt', date: await findDay(0) }])
   t.match(await act('press 7', 'DM00000028', { action: 'reschedule' }), { outcome: 'requested' })
-  t.strictSame((await orderOf('DM00000028')).instructions, [])
+  t.strictSame((await readOrder('DM00000028')).instructions, [])
   await make(['DM00000029'])
   t.match(await act('press 8', 'DM00000029', { action: 'tomorrow' }), { outcome: 'requested' }, 'nothing failed')
 })
@@ -147,7 +147,7 @@ t.test('an instruction changes the address, which is recorded as an edit and que
   t.match(await act('press 3', 'DM00000025', { action: 'change_address' }), { outcome: 'asked' })
   const address = '7 Beach Road, Galle'
   t.match(await act('press 4', 'DM00000025', { action: 'change_address', address }), { outcome: 'done' })
-  const order = await orderOf('DM00000025')
+  const order = await readOrder('DM00000025')
   t.match(order, { customer_address: address, edits: [{ fields: ['customer_address'], by: 'customer' }] })
   t.match(order.instructions, [{ action: 'change_address', given_as: 'customer' }])
   t.equal(JSON.stringify(order.instructions).includes('Beach'), false, 'only the order holds the address')
@@ -160,13 +160,13 @@ t.test('refuses an instruction that is malformed, too far ahead or not for a fai
   await makeOfBooks(['DM00000032'])
   const table: [body: object, errors: Record<string, string[]>][] = [
     [{ action: 'reschedule' }, { date: ['State the date: the action is reschedule.'] }],
-    [{ action: 'return', date: await day(1) }, { date: ['Leave this out: a return has no date.'] }],
+    [{ action: 'return', date: await findDay(1) }, { date: ['Leave this out: a return has no date.'] }],
     [{ action: 'change_address' }, { address: ['State the new address.'] }],
     [{ action: 'reattempt', address: 'x' }, { address: ['Leave this out, or make the action change_address.'] }],
     [{ action: 'burn' }, { action: ['The action field must be reattempt, reschedule, return, change_address.'] }],
     [
-      { action: 'reschedule', date: await day(31) },
-      { date: [`The date must be from ${await day(0)} to ${await day(30)}.`] },
+      { action: 'reschedule', date: await findDay(31) },
+      { date: [`The date must be from ${await findDay(0)} to ${await findDay(30)}.`] },
     ],
   ]
   for (const [body, errors] of table) t.strictSame((await instruct('DM00000030', body)).body, refusal(errors))
@@ -176,7 +176,7 @@ t.test('refuses an instruction that is malformed, too far ahead or not for a fai
   )
   t.equal((await instruct('DM00000032', { action: 'return' })).status, 404, 'an order of another merchant')
   t.equal((await instruct('DM09999999', { action: 'return' })).status, 404)
-  t.strictSame((await orderOf('DM00000030')).instructions, [])
+  t.strictSame((await readOrder('DM00000030')).instructions, [])
 })
 
 t.test("after the deadline the company's default applies, and only staff may change it", async t => {
@@ -187,8 +187,8 @@ t.test("after the deadline the company's default applies, and only staff may cha
   t.match(late.body.errors.action, [/^Instructions were due by .*Z\. Ask the courier company\.$/])
   t.equal(await inTenant(pool, 'demo', (tx: Tx) => decideLate(tx, 'demo')), 1)
   t.equal(await inTenant(pool, 'demo', (tx: Tx) => decideLate(tx, 'demo')), 0)
-  t.match((await orderOf('DM00000040')).instructions, [{ action: 'return', given_as: 'company', given_by: null }])
-  t.match((await orderOf('DM00000041')).instructions, [{ action: 'reattempt', given_as: 'merchant' }])
+  t.match((await readOrder('DM00000040')).instructions, [{ action: 'return', given_as: 'company', given_by: null }])
+  t.match((await readOrder('DM00000041')).instructions, [{ action: 'reattempt', given_as: 'merchant' }])
   t.equal((await instructAsStaff('DM00000040', { action: 'reattempt' })).status, 200)
 })
 
@@ -208,7 +208,7 @@ t.test('the default leaves a failure alone that began while an older one was lat
     where waybill_number = 'DM00000045'`)
   await courier.query('commit')
   await deciding
-  t.strictSame((await orderOf('DM00000045')).instructions, [])
+  t.strictSame((await readOrder('DM00000045')).instructions, [])
   t.equal((await instruct('DM00000045', { action: 'reattempt' })).status, 200, 'the merchant still has a day')
 })
 
@@ -218,22 +218,22 @@ t.test('a failure that is taken back does not count as an attempt', async t => {
   const takeBack = () =>
     request('POST', '/api/staff/order/DM00000050/take-back', { reason: 'Scanned by mistake' }, { token: staffToken })
   t.equal((await takeBack()).status, 200)
-  t.match(await orderOf('DM00000050'), { failed_attempts: 0, status: { key: 'key_12' } })
+  t.match(await readOrder('DM00000050'), { failed_attempts: 0, status: { key: 'key_12' } })
   t.equal((await instruct('DM00000050', { action: 'return' })).status, 422)
   await move(['DM00000050'], 'key_15')
-  t.strictSame((await orderOf('DM00000050')).instructions, [], 'nobody instructed the new attempt')
+  t.strictSame((await readOrder('DM00000050')).instructions, [], 'nobody instructed the new attempt')
   await instruct('DM00000050', { action: 'reattempt' })
   await move(['DM00000050'], 'key_16')
   await move(['DM00000050'], 'key_12')
   t.equal((await takeBack()).status, 200)
-  t.match(await orderOf('DM00000050'), { failed_attempts: 1, status: { key: 'key_16' } })
+  t.match(await readOrder('DM00000050'), { failed_attempts: 1, status: { key: 'key_16' } })
   t.equal((await instruct('DM00000050', { action: 'return' })).status, 200, 'the failure is open again')
 })
 
-t.test('a move that is taken back takes its reason for the failure with it', async t => {
+t.test('taking back a move restores the earlier reason for the failure', async t => {
   await fail(['DM00000051'])
   const reason = async () =>
-    (await failures()).find((failure: { waybill_number: string }) => failure.waybill_number === 'DM00000051').reason
+    (await listFailures()).find((failure: { waybill_number: string }) => failure.waybill_number === 'DM00000051').reason
       .code
   await move(['DM00000051'], 'key_16', { reason_code: 'no_fuel' })
   t.equal(await reason(), 'no_fuel')
@@ -244,21 +244,21 @@ t.test('a move that is taken back takes its reason for the failure with it', asy
 t.test('a run sheet lists the parcels that are to be delivered again by a day', async t => {
   await fail(['DM00000060', 'DM00000061', 'DM00000062'])
   await instruct('DM00000060', { action: 'reattempt' })
-  await instruct('DM00000061', { action: 'reschedule', date: await day(3) })
+  await instruct('DM00000061', { action: 'reschedule', date: await findDay(3) })
   await instruct('DM00000062', { action: 'return' })
   const print = (body: object) => request('POST', '/api/staff/order/run-sheet', body, { token: staffToken })
   const due = async (days: number) => {
-    const listed = await inTenant(pool, 'demo', async (tx: Tx) => findReattempts(tx, 'demo', await day(days), 500))
+    const listed = await inTenant(pool, 'demo', async (tx: Tx) => findReattempts(tx, 'demo', await findDay(days), 500))
     return listed.filter(waybill => waybill.startsWith('DM0000006'))
   }
   t.strictSame(await due(0), ['DM00000060'])
   t.strictSame(await due(3), ['DM00000060', 'DM00000061'])
   const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
-  const payload = { reattempts_by: await day(0) }
+  const payload = { reattempts_by: await findDay(0) }
   const sheet = await app.inject({ method: 'POST', url: '/api/staff/order/run-sheet', headers, payload })
   t.match([sheet.statusCode, sheet.headers['content-type'], sheet.payload], [200, 'application/pdf', /^%PDF/])
   t.strictSame((await print({})).body, refusal({ waybill_numbers: ['The waybill numbers field is required.'] }))
-  const both = { waybill_numbers: ['DM00000060'], reattempts_by: await day(0) }
+  const both = { waybill_numbers: ['DM00000060'], reattempts_by: await findDay(0) }
   t.strictSame(
     (await print(both)).body,
     refusal({ reattempts_by: ['Give either the waybill_numbers or reattempts_by.'] }),
@@ -287,7 +287,7 @@ t.test('pages list each failed delivery once, and a request repeated with its ke
   t.equal(new Set(seen).size, seen.length)
   t.strictSame(
     seen,
-    (await failures('?limit=200')).map((row: { waybill_number: string }) => row.waybill_number),
+    (await listFailures('?limit=200')).map((row: { waybill_number: string }) => row.waybill_number),
   )
   await fail(['DM00000070'])
   const once = { headers: { 'idempotency-key': 'instruct' } }
@@ -296,7 +296,7 @@ t.test('pages list each failed delivery once, and a request repeated with its ke
     await instruct('DM00000070', { action: 'return' }, once),
   ]
   t.strictSame([again.status, again.body, again.headers['idempotency-replayed']], [200, first.body, 'true'])
-  t.equal((await orderOf('DM00000070')).instructions.length, 1)
+  t.equal((await readOrder('DM00000070')).instructions.length, 1)
 })
 
 t.test('shows the history of a recipient with three finished parcels or more, without a name', async t => {

@@ -15,7 +15,7 @@ import { isWaybill } from '../tracking/read-orders.ts'
 import { instruct } from './instruct.ts'
 import { exampleFailure, FailedDelivery, FailuresQuery, GivenInstruction, InstructionBody } from './schema.ts'
 
-/** Lets merchants say what happens to their parcels whose delivery failed. */
+/** Lets merchants decide what happens to their parcels whose delivery failed. */
 export const merchantInstructionRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   addInstructions(app, options, 'instructOrder')
   addFailures(app, options, 'listFailedDeliveries')
@@ -91,7 +91,7 @@ const addFailures = (app: FastifyInstance, { pool }: ChangeOptions, operationId:
     const { after, limit } = cursors.read(request.query as object)
     const values = [tenant, merchantId, after[0], instructed && instructed === 'true', limit + 1]
     const rows = await readInTenant<Row>(pool, tenant, { name: 'list_failures', text: failuresSql, values })
-    return cursors.toPage(rows.map(view), limit, ({ id }) => [id])
+    return cursors.toPage(rows.map(toView), limit, ({ id }) => [id])
   })
 }
 
@@ -112,7 +112,7 @@ const failuresSql = `
     and ($3::bigint is null or attempt_id > $3) and ($4::boolean is null or (action is not null) = $4)
   order by attempt_id limit $5`
 
-const view = ({ reason_code: code, failure_reasons, ...row }: Row) => {
+const toView = ({ reason_code: code, failure_reasons, ...row }: Row) => {
   const reasons: typeof usualReasons = failure_reasons ? JSON.parse(failure_reasons) : usualReasons
   const name = reasons.find(reason => reason.code === code)?.name
   return { ...row, reason: code === null ? null : { code, name: name ?? code } }

@@ -15,7 +15,7 @@ export const InstructionBody = Type.Object(
       Type.String({
         maxLength: 500,
         pattern: '\\S',
-        description: 'The new address, in the same city; `change_address` needs it, and no other action takes it.',
+        description: 'The new address, in the same city; `change_address` needs it, and no other action accepts it.',
       }),
     ),
     note: Type.Optional({ ...Note, description: 'A note for the rider.' }),
