@@ -47,10 +47,11 @@ const readEmail = (text: string): string => {
   return email
 }
 
-const readName = (text: string): string => {
+/** Returns the name of a member of staff, trimmed. Throws UsageError. */
+export const readName = (text: string, option = '--name'): string => {
   const name = text.trim()
   if (!name || name.length > maxNameLength || isBadText(name) || /\p{Cc}/u.test(name))
-    throw new UsageError(`--name must be 1 to ${maxNameLength} characters on one line`)
+    throw new UsageError(`${option} must be 1 to ${maxNameLength} characters on one line`)
   return name
 }
 

@@ -5,6 +5,7 @@ import { query } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { selectMerchant } from './queries.ts'
+import { readName } from './staff-commands.ts'
 import { createToken, type Holder } from './tokens.ts'
 
 export interface TokenRequest extends commands.TokenRequest {
@@ -17,7 +18,9 @@ export const createTokenFor = async (pool: pg.Pool, request: TokenRequest, by = 
   const { tenant, merchant, staff } = request
   if (!merchant?.trim() === !staff?.trim()) throw new UsageError('name one holder: --merchant EMAIL or --staff NAME')
   return commands.createTokenBy(pool, request, by, async (tx: Tx, expiresAt) => {
-    const holder = staff?.trim() ? { staff_name: staff } : await findTokenHolder(tx, tenant, merchant ?? '')
+    const holder = staff?.trim()
+      ? { staff_name: readName(staff, '--staff') }
+      : await findTokenHolder(tx, tenant, merchant ?? '')
     return createToken(tx, tenant, holder, expiresAt)
   })
 }

@@ -143,6 +143,7 @@ t.test('a refused command says why, and creates no token', async t => {
     [{ tenant: 'demo' }, oneHolder],
     [{ ...shop, staff: 'Ruwan' }, oneHolder],
     [{ tenant: 'demo', staff: ' ' }, oneHolder],
+    [{ tenant: 'demo', staff: 'Ru\nwan' }, '--staff must be 1 to 100 characters on one line'],
     [{ tenant: 'nowhere', staff: 'Ruwan' }, 'there is no tenant nowhere; there are: demo'],
     [{ tenant: 'demo', merchant: 'nobody@example.com' }, 'tenant demo has no merchant nobody@example.com'],
     ending('2020-01-01T00:00:00Z'),
