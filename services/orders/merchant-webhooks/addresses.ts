@@ -37,7 +37,7 @@ export const privateProblem = 'must not lead to a private network'
 /** Resolves a host name to its addresses. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
-/** Creates a resolver that queries the name servers. It has a time limit, and blocks no threads as getaddrinfo would. */
+/** Creates a resolver that queries name servers. It has a time limit, and blocks no threads as getaddrinfo would. */
 export const createResolve = (): Resolve => {
   const resolver = new promises.Resolver({ timeout: 2_000, tries: 2 })
   return async hostname => {

@@ -78,8 +78,8 @@ const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStoppi
   return {
     start: () => loop.start(),
     /**
-     * Sends a tenant's new changes soon, if it has endpoints. A poll finds an endpoint that another process added within
-     * a second.
+     * Sends a tenant's new changes soon, if it has endpoints. An endpoint that another process added is found within a
+     * second.
      */
     wake: (tenant: string): void => {
       if (tenants.has(tenant)) loop.wake()

@@ -32,7 +32,7 @@ t.test('cash', async t => {
     t.match((await readCash()).office, { parcels: 2, amount: 2000 })
     const wrong = await post('deposit', { amount: 1999.99, bank_reference: 'BOC 1' })
     t.strictSame(wrong.body.errors, {
-      amount: ['The amount 1999.99 is not 2000, the sum to deposit. Name the waybill_numbers of a part.'],
+      amount: ['The amount 1999.99 is not the 2000 on hand. Name the waybill_numbers of a part.'],
     })
     const banked = await post('deposit', { amount: 2000, bank_reference: 'BOC 1' })
     t.match(banked.body.data, { amount: 2000, parcels: 2, bank_reference: 'BOC 1' })
@@ -140,7 +140,7 @@ t.test('cash', async t => {
     const next = await post('handover', { collected_by: 'Ravi', declared: 950, counted: 950 })
     t.match(next.body.data, { state: 'cleared', expected: 950, debt: -50 })
     t.strictSame((await post('deposit', { amount: 0, bank_reference: 'BOC 5' })).body.errors, {
-      amount: ['The amount 0 is not 2000, the sum to deposit. Name the waybill_numbers of a part.'],
+      amount: ['The amount 0 is not the 2000 on hand. Name the waybill_numbers of a part.'],
     })
     t.equal((await post('deposit', { amount: 2000, bank_reference: 'BOC 5' })).status, 200)
     t.strictSame((await post('deposit', { amount: 0, bank_reference: 'BOC 6' })).body.errors, {

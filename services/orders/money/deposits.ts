@@ -59,10 +59,7 @@ export const deposit = async (
   if (refused) return refused
   if (sum <= 0) return refuse('amount', 'There is nothing to deposit.')
   if (sum !== amount)
-    return refuse(
-      'amount',
-      `The amount ${amount} is not ${sum}, the sum to deposit. Name the waybill_numbers of a part.`,
-    )
+    return refuse('amount', `The amount ${amount} is not the ${sum} on hand. Name the waybill_numbers of a part.`)
   const { journalId, now, today } = await readClock(tx, tenant)
   const waybills = [...parcels.keys()]
   const values = [tenant, journalId, amount, other, bank_reference, waybills.length, by.name, now, today]

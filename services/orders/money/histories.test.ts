@@ -66,10 +66,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const sum = (amounts: Iterable<number>): number =>
     Math.round([...amounts].reduce((total, one) => total + one, 0) * 100) / 100
   const sumCash = (place: Parcel['place']): number =>
-    parcels.reduce(
-      (total, parcel) => total + (parcel.place === place && parcel.state === 'delivered' ? parcel.cod : 0),
-      0,
-    )
+    sum(parcels.map(parcel => (parcel.place === place && parcel.state === 'delivered' ? parcel.cod : 0)))
   const isReleased = ({ state, cod, place }: Parcel): boolean => state !== 'delivered' || cod === 0 || place !== 'rider'
   /** Returns the amount that an invoice made now would take for each parcel. */
   const listPayable = (): [Parcel, number][] =>

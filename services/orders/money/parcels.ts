@@ -35,7 +35,7 @@ const lockNameSql = `
 
 /**
  * Keeps moves of a merchant's parcels from being taken back while an invoice takes their lines, and vice versa.
- * Invoices share the lock. The lock takes a statement of its own, so that the next statement sees what the other side wrote.
+ * Invoices share the lock. The lock is a statement of its own, so that the next one sees what the other side wrote.
  */
 export const lockTakeBacks = async (
   tx: Tx,
