@@ -31,7 +31,7 @@ const readAll = async (cursor: string, limit: number): Promise<Item[]> => {
     if (!body.has_more) return items
   }
 }
-const short = ({ waybill_number, type, status, by }: Item) => `${waybill_number} ${type} ${status.key} ${by}`
+const toText = ({ waybill_number, type, status, by }: Item) => `${waybill_number} ${type} ${status.key} ${by}`
 
 t.test('bookings and moves are listed once, oldest first, whatever the page size', async t => {
   const start = await nowCursor()
@@ -45,7 +45,7 @@ t.test('bookings and moves are listed once, oldest first, whatever the page size
     ...['DM10000001 order.status_changed key_5 staff', 'DM10000003 order.status_changed key_5 staff'],
     'DM10000002 order.status_changed key_3 merchant',
   ]
-  for (const limit of [1, 2, 3, 4, 100]) t.strictSame((await readAll(start, limit)).map(short), expected, `${limit}`)
+  for (const limit of [1, 2, 3, 4, 100]) t.strictSame((await readAll(start, limit)).map(toText), expected, `${limit}`)
   const [first] = (await read({ cursor: start, limit: 1 })).body.data
   t.match(first, { order_no: 'LS-1', status: { name: 'CONFIRMED' }, happened_at: /^\d{4}-.*Z$/, fields: null })
   t.equal((await read({ cursor: first.id, limit: 1 })).body.data[0].waybill_number, 'DM10000002', 'an id is a cursor')
@@ -69,7 +69,7 @@ t.test('a merchant reads only its own changes, from the first that is kept', asy
   await makeOfBooks(['DM30000001'])
   await make(['DM30000002'])
   const { body } = await read({}, booksToken)
-  t.strictSame(body.data.map(short), ['DM30000001 order.created key_1 merchant'])
+  t.strictSame(body.data.map(toText), ['DM30000001 order.created key_1 merchant'])
   const own = await readAll((await read({ limit: 1 })).body.next_cursor, 500)
   t.notOk(own.some(({ waybill_number }) => waybill_number === 'DM30000001'))
   t.match(await read({ cursor: await nowCursor() }, booksToken), { status: 410 }, 'a cursor belongs to one merchant')
@@ -89,11 +89,11 @@ t.test('a transaction that commits late is not skipped', async t => {
   await written.promise
   await make(['DM40000001'])
   const before = await read({ cursor: start })
-  t.strictSame(before.body.data.map(short), ['DM40000001 order.created key_1 merchant'])
+  t.strictSame(before.body.data.map(toText), ['DM40000001 order.created key_1 merchant'])
   release.resolve()
   await late
   const after = await read({ cursor: before.body.next_cursor })
-  t.strictSame(after.body.data.map(short), ['DM10000001 order.edited key_2 merchant'])
+  t.strictSame(after.body.data.map(toText), ['DM10000001 order.edited key_2 merchant'])
   t.strictSame(after.body.data[0].fields, ['cod'])
 })
 
@@ -136,7 +136,7 @@ t.test('a waiting request gets changes made in this process and in another', asy
   await delay(100)
   const booked = performance.now()
   await make(['DM60000001'])
-  t.strictSame((await waiting).body.data.map(short), ['DM60000001 order.created key_1 merchant'])
+  t.strictSame((await waiting).body.data.map(toText), ['DM60000001 order.created key_1 merchant'])
   t.ok(performance.now() - booked < 5_000)
   const other = await createOrders(ordersOptions)
   const elsewhere = read({ cursor: await nowCursor(), wait: 20 })
@@ -145,7 +145,7 @@ t.test('a waiting request gets changes made in this process and in another', asy
     ...{ method: 'POST', url: '/api/public/merchant/order/cancel', payload: { waybill_numbers: ['DM10000004'] } },
     headers: { authorization: `Bearer ${token}`, 'x-tenant': 'demo' },
   })
-  t.strictSame((await elsewhere).body.data.map(short), ['DM10000004 order.status_changed key_3 merchant'])
+  t.strictSame((await elsewhere).body.data.map(toText), ['DM10000004 order.status_changed key_3 merchant'])
   await other.app.close()
 })
 
@@ -168,7 +168,7 @@ t.test('`now` skips all earlier changes, however many are unread', async t => {
     from orders, generate_series(1, 2500) where waybill_number = 'DM10000001'`)
   const cursor = await nowCursor()
   await make(['DM70000009'])
-  t.strictSame((await read({ cursor })).body.data.map(short), ['DM70000009 order.created key_1 merchant'])
+  t.strictSame((await read({ cursor })).body.data.map(toText), ['DM70000009 order.created key_1 merchant'])
 })
 
 t.test('changes are gone after thirty days, and an older cursor gets 410', async t => {
@@ -183,7 +183,7 @@ t.test('changes are gone after thirty days, and an older cursor gets 410', async
   t.match(await read({ cursor: first }), { status: 410, body: { code: 'cursor_expired', message: /without a cursor/ } })
   t.match(await read({ cursor: last }), { status: 410 }, 'unread changes are gone, too')
   await make(['DM70000003'])
-  t.strictSame((await read()).body.data.map(short), ['DM70000003 order.created key_1 merchant'])
+  t.strictSame((await read()).body.data.map(toText), ['DM70000003 order.created key_1 merchant'])
 })
 
 t.test('refuses a malformed cursor, limit or wait', async t => {

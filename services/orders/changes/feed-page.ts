@@ -35,7 +35,7 @@ export const ChangeItem = component('Change', {
 })
 
 /** Converts a change to the form that merchants receive. */
-export const changeItem = (epoch: string, { position, fields, ...change }: Change): Static<typeof ChangeItem> => ({
+export const toChangeItem = (epoch: string, { position, fields, ...change }: Change): Static<typeof ChangeItem> => ({
   id: writeId(epoch, position),
   ...change,
   fields: fields && [...fields],
@@ -47,8 +47,8 @@ export const writeId = (epoch: string, position: number): string => `${epoch}.${
 export const cursorPattern = '^(now|[0-9a-f-]{36}\\.(0|[1-9][0-9]{0,14}))$'
 
 /**
- * Returns the position that a cursor names; without a cursor, the position before all that is kept. undefined: what
- * follows the cursor is no longer kept.
+ * Returns the position that a cursor names; without a cursor, the position before all that is kept. undefined: the
+ * cursor is of another epoch or beyond the feed, or what follows the cursor is no longer kept.
  */
 const readPosition = (cursor: string | undefined, feed: FeedState): number | undefined => {
   if (cursor === undefined) return feed.deletedPosition
@@ -61,7 +61,7 @@ const readPosition = (cursor: string | undefined, feed: FeedState): number | und
 
 export type FeedPage = Awaited<ReturnType<typeof readFeed>>
 
-/** Reads up to `limit` changes after a cursor. Throws when what follows the cursor is no longer kept. */
+/** Reads up to `limit` changes after a cursor. Throws if the feed cannot continue from the cursor. */
 export const readFeed = async (pool: pg.Pool, merchant: FeedOwner, cursor: string | undefined, limit: number) => {
   const feed = await (cursor === 'now' ? catchUp : openFeed)(pool, merchant)
   const after = readPosition(cursor, feed)

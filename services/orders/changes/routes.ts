@@ -8,7 +8,7 @@ import type { FastifyReply } from 'fastify'
 import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
 import { keptDays } from '../log/expiry.ts'
-import { ChangeItem, changeItem, cursorPattern, type FeedPage, readFeed, writeId } from './feed-page.ts'
+import { ChangeItem, cursorPattern, type FeedPage, readFeed, toChangeItem, writeId } from './feed-page.ts'
 import type { ChangeWatch } from './watch.ts'
 
 const maxLimit = 500
@@ -62,7 +62,7 @@ export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (ap
 }
 
 const toResponse = ({ changes, epoch, position, hasMore }: FeedPage): Static<typeof Changes> => ({
-  data: changes.map(change => changeItem(epoch, change)),
+  data: changes.map(change => toChangeItem(epoch, change)),
   next_cursor: writeId(epoch, position),
   has_more: hasMore,
 })

@@ -50,8 +50,8 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     run: async signal => {
       if (waiters.size === 0) return
       await delay(wakeMilliseconds, undefined, { signal }).catch(() => {})
-      const asked = [...waiters]
-      for (const { resolve } of await inAllTenants(pool, (tx: Tx) => findNews(tx, asked))) resolve()
+      const readers = [...waiters]
+      for (const { resolve } of await inAllTenants(pool, (tx: Tx) => findNews(tx, readers))) resolve()
     },
   })
   /**

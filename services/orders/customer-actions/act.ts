@@ -107,7 +107,7 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
       : giveInstruction(tx, delivered, { action, address })
   if (action === 'change_address' && address !== undefined) return changeAddress(tx, catalogue, delivered, address)
   const statuses = await findStatuses(tx, tenant)
-  return action === 'change_address' ? mayGiveAddress(given, order, statuses) : mayRequest(given, order, statuses)
+  return action === 'change_address' ? checkAddressChange(given, order, statuses) : checkRequest(given, order, statuses)
 }
 
 /**
@@ -131,7 +131,7 @@ const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Ou
   return moved.kind === 'moved' ? done : refusedBy(moved.errors)
 }
 
-/** Gives an instruction: after a failed delivery customers decide what they otherwise request from staff. */
+/** Gives an instruction: after a failed delivery, customers decide what they otherwise request from staff. */
 const giveInstruction = async (
   tx: Tx,
   delivered: Delivered,
@@ -155,13 +155,13 @@ const dayAfterSql = `
   select greatest(($2::timestamptz at time zone time_zone)::date + 1, (now() at time zone time_zone)::date)::text as day
   from tenants where tenant_id = $1`
 
-const mayGiveAddress = (given: CustomerAction, { status_key }: OrderRow, statuses: Statuses): Outcome => {
+const checkAddressChange = (given: CustomerAction, { status_key }: OrderRow, statuses: Statuses): Outcome => {
   const wanted = { waybill: given.waybill_number, editor: customer, given: ['customer_address'] }
   const errors = checkFields(wanted, status_key, statuses)
   return Object.keys(errors).length > 0 ? refusedBy(errors) : { outcome: 'asked', detail: null }
 }
 
-const mayRequest = (given: CustomerAction, { status_key }: OrderRow, statuses: Statuses): Outcome =>
+const checkRequest = (given: CustomerAction, { status_key }: OrderRow, statuses: Statuses): Outcome =>
   isFinal(statuses.get(status_key))
     ? refused(`${given.waybill_number} is ${nameStatus(status_key, statuses)}: there is nothing left to request.`)
     : { outcome: 'requested', detail: null }

@@ -26,11 +26,11 @@ const act = async (...given: object[]) => {
   return body.data
 }
 const confirmed = { initial_status_key: 'key_2' }
-const changesOf = async (waybill: string) =>
+const readChanges = async (waybill: string) =>
   (await get('/order/changes?limit=500')).body.data.filter(
     (change: { waybill_number: string }) => change.waybill_number === waybill,
   )
-const outboxOf = (waybill: string) =>
+const readOutbox = (waybill: string) =>
   rows('select type, status_keys, note from outbox where $1 = any(waybill_numbers) order by outbox_id', [waybill])
 
 t.test('a customer confirms an order: timeline, changes, audit and outbox name the customer', async t => {
@@ -48,11 +48,11 @@ t.test('a customer confirms an order: timeline, changes, audit and outbox name t
   t.match((await staffGet('/order/DM00000001')).body.data.timeline, [entry, {}])
   const { by: _, ...row } = entry
   t.match((await get('/order/tracking-info?waybill_number=DM00000001')).body.data, [row, {}])
-  t.match((await changesOf('DM00000001')).at(-1), { type: 'order.status_changed', by: 'customer' })
+  t.match((await readChanges('DM00000001')).at(-1), { type: 'order.status_changed', by: 'customer' })
   t.match(await rows(`select actor_kind, actor, action from audit where object_id = 'DM00000001'`), [
     { actor_kind: 'customer', actor: confirm.id, action: 'order.status_changed' },
   ])
-  t.match(await outboxOf('DM00000001'), [{}, { type: 'order.status_changed', status_keys: ['key_2'] }])
+  t.match(await readOutbox('DM00000001'), [{}, { type: 'order.status_changed', status_keys: ['key_2'] }])
 })
 
 t.test('a repeated action changes nothing, and shows the order as it is now', async t => {
@@ -83,8 +83,8 @@ t.test('one of 20 simultaneous deliveries of an action takes effect', async t =>
     const results = (await Promise.all(Array.from({ length: 20 }, () => act(one)))).flat()
     t.strictSame([...new Set(results.map(({ outcome }) => outcome))], [name === 'call_me' ? 'requested' : 'done'], name)
   }
-  t.equal((await changesOf('DM00000015')).length, 3)
-  t.equal((await outboxOf('DM00000015')).length, 3)
+  t.equal((await readChanges('DM00000015')).length, 3)
+  t.equal((await readOutbox('DM00000015')).length, 3)
   t.equal((await get('/order/DM00000015')).body.data.edits.length, 1)
   t.equal((await staffGet('/order/requests?waybill_number=DM00000015')).body.data.length, 1)
 })
@@ -153,7 +153,7 @@ t.test('a customer changes the address as the merchant could', async t => {
     ...{ customer_address: '7 Beach Road', delivery_charge: 540.5 },
     edits: [{ fields: ['customer_address'], user: { first_name: 'Customer' }, by: 'customer' }],
   })
-  t.match((await changesOf('DM00000030')).at(-1), {
+  t.match((await readChanges('DM00000030')).at(-1), {
     type: 'order.edited',
     by: 'customer',
     fields: ['customer_address'],
@@ -220,7 +220,7 @@ const list = (query = '') => staffGet(`/order/requests${query}`)
 const decide = (id: string, body: unknown, token = staffToken) =>
   request('POST', `/api/staff/order/requests/${id}/decision`, body, { token })
 /** Returns the id of the open request of a waybill. */
-const requestOf = async (waybill: string): Promise<string> =>
+const findRequestId = async (waybill: string): Promise<string> =>
   (await list(`?status=open&waybill_number=${waybill}`)).body.data[0].id
 
 t.test('any other action is a request, which is open only once, until the order is in a final status', async t => {
@@ -235,7 +235,7 @@ t.test('any other action is a request, which is open only once, until the order 
     { request: 'call_me', status: 'open', requested_at: '2026-02-19T19:06:23.000000Z', decided_by: null, note: null },
     { request: 'reschedule', status: 'open', waybill_number: 'DM00000050', decided_at: null },
   ])
-  t.equal((await outboxOf('DM00000050')).length, 1, 'a request is not an event')
+  t.equal((await readOutbox('DM00000050')).length, 1, 'a request is not an event')
   await decide(data[1].id, { decision: 'declined' })
   t.match(await act(ask('reschedule')), [{ outcome: 'requested' }])
   t.equal(
@@ -253,7 +253,7 @@ t.test('staff decide on a request once, and the notifier gets an event', async t
   await make(['DM00000060'], confirmed)
   const reschedule = action('DM00000060', 'reschedule')
   await act(reschedule)
-  const id = await requestOf('DM00000060')
+  const id = await findRequestId('DM00000060')
   const body = { decision: 'accepted', note: ' Tomorrow after 4 pm ' }
   const bodies = await Promise.all([body, { decision: 'declined' }].map(each => decide(id, each)))
   t.strictSame(bodies.map(({ status }) => status).sort(), [200, 409], 'only one of two decisions at once counts')
@@ -261,7 +261,7 @@ t.test('staff decide on a request once, and the notifier gets an event', async t
   const refusal = bodies.find(({ status }) => status === 409)?.body
   t.match(refusal, { code: 'already_decided', message: /^Kamal Perera (accepted|declined) this request at 2.*Z\.$/ })
   t.equal((await decide(id, accepted ? body : { decision: 'declined' })).status, 200, 'the same decision once more')
-  t.match(await outboxOf('DM00000060'), [
+  t.match(await readOutbox('DM00000060'), [
     { type: 'order.created' },
     {
       type: accepted ? 'reschedule.accepted' : 'reschedule.declined',
@@ -278,11 +278,11 @@ t.test('staff decide on a request once, and the notifier gets an event', async t
 t.test('a decision makes no event for a tenant without messaging', async t => {
   await make(['DM00000065'])
   await act(action('DM00000065', 'call_me'))
-  const id = await requestOf('DM00000065')
+  const id = await findRequestId('DM00000065')
   await rows(`update tenants set messaging = false where tenant_id = 'demo'`)
   t.equal((await decide(id, { decision: 'accepted' })).status, 200)
   await rows(`update tenants set messaging = true where tenant_id = 'demo'`)
-  t.equal((await outboxOf('DM00000065')).length, 1)
+  t.equal((await readOutbox('DM00000065')).length, 1)
 })
 
 t.test('requests come in pages, and only to the staff of their tenant', async t => {

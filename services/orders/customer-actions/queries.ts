@@ -24,7 +24,7 @@ export const findOutcome = async (tx: Tx, tenant: string, id: string): Promise<O
     select outcome, detail from customer_actions where tenant_id = ${tenant} and action_id = ${id}`
   )[0]
 
-/** Stores an action; `requested` opens a request unless the waybill has the same one open. The order is locked. */
+/** Stores an action; `requested` opens a request unless the waybill has the same one open. Lock its order first. */
 export const insertAction = async (
   tx: Tx,
   tenant: string,
@@ -64,7 +64,7 @@ export const storeDecision = async (tx: Tx, tenant: string, id: string, { decisi
   return (await findRequest(tx, tenant, id)) as CustomerRequest
 }
 
-/** Writes the event of a decision, if the tenant has messaging. The order is locked: its events stay in sequence. */
+/** Writes the event of a decision, if the tenant has messaging. Lock its order first: its events stay in sequence. */
 export const insertEvent = (
   tx: Tx,
   tenant: string,

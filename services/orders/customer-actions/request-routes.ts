@@ -44,7 +44,7 @@ const closed = {
 const maxDecisionBytes = 8_192
 const id = /^[1-9]\d{0,17}$/
 
-/** Lists the requests that customers make of staff by a button of a message, and stores the decisions on them. */
+/** Lists the requests that customers make of staff with a button of a message, and stores the decisions on them. */
 export const customerRequestRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, { pool, onChanged }) => {
   acceptJson(app)
   const listCustomerRequestsSchema = {

@@ -32,7 +32,7 @@ const maxBodyBytes = 524_288
 const maxWaiting = 100
 const tooMany = 'Too many lists of actions wait. Repeat the request: what is done already is not done again.'
 
-/** Receives from the notifier the actions that customers chose by a button. */
+/** Receives from the notifier the actions that customers chose with a button. */
 export const customerActionRoutes: FastifyPluginAsyncTypebox<CustomerActionsOptions> = async (app, options) => {
   const { pool } = options
   const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)

@@ -35,6 +35,6 @@ export const numberUnread = async (tx: AnyTransaction, tenant: string): Promise<
   return unread.length
 }
 
-/** Deletes entries that are no longer kept and that no reader waits for; returns how many. */
+/** Deletes entries that are no longer kept, once relayed and numbered; returns how many. */
 export const deleteOldChanges = async (tx: AnyTransaction, tenant: string): Promise<number> =>
   (await tx.rows(deleteExpiredSql, [tenant]))[0].deleted

@@ -5,7 +5,7 @@ import type { ChangeActor, ChangeType } from '../database/tables.ts'
 
 /** Describes one change of one order or invoice. */
 export interface Change {
-  /** Is the place in the merchant's feed: 1, 2, 3 and so on. */
+  /** Numbers the changes of the merchant's feed: 1, 2, 3 and so on. */
   readonly position: number
   readonly type: ChangeType
   /** null: a change of an invoice, which has no order number or status either. */

@@ -20,7 +20,7 @@ export const isPublicAddress = (address: string): boolean => {
 const privateNames = /(^|\.)(localhost|local|internal|home\.arpa)$/i
 
 /** Returns the error of an endpoint's URL, as the end of a sentence. `allowsPrivate` is for development. */
-export const urlProblem = (text: string, allowsPrivate: boolean): string | undefined => {
+export const findUrlProblem = (text: string, allowsPrivate: boolean): string | undefined => {
   if (!URL.canParse(text)) return 'is not a URL'
   const { protocol, username, password, hostname } = new URL(text)
   if (protocol !== 'https:' && !(allowsPrivate && protocol === 'http:')) return 'must begin with https://'
@@ -37,7 +37,7 @@ export const privateProblem = 'must not lead to a private network'
 /** Resolves a host name to its addresses. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>
 
-/** Creates a resolver that asks the name servers. It has a time limit, and blocks no threads as getaddrinfo would. */
+/** Creates a resolver that queries name servers. It has a time limit, and blocks no threads as getaddrinfo would. */
 export const createResolve = (): Resolve => {
   const resolver = new promises.Resolver({ timeout: 2_000, tries: 2 })
   return async hostname => {
@@ -79,7 +79,7 @@ const lookUp = (resolve: Resolve) => (hostname: string, options: LookupOptions, 
 export const createAgent = (resolve: Resolve | undefined): Agent =>
   new Agent({
     connect: { timeout: 5_000, ...(resolve && { lookup: lookUp(resolve) }) },
-    // With both options, undici never sends a request twice.
+    // Without HTTP/2 and pipelining, undici never sends a request twice.
     allowH2: false,
     pipelining: 1,
     keepAliveTimeout: 4_000,

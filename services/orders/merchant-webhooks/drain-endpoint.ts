@@ -88,7 +88,7 @@ const sendAll = async (
   const endsAt = performance.now() + startMilliseconds
   const queue = [...due]
   let isPaused = false
-  const record = recorder(options, endpoint)
+  const record = createRecorder(options, endpoint)
   const work = async (): Promise<void> => {
     while (!isPaused && !options.isStopping() && performance.now() < endsAt) {
       const delivery = queue.shift()
@@ -118,7 +118,7 @@ const nameResult = ({ code }: Attempt) => {
  * Creates a function that stores concurrent outcomes in one transaction, and none without the lease. It resolves to
  * true if nothing more may be sent: the endpoint has to rest or is disabled, or the lease is lost.
  */
-const recorder = ({ pool, logger }: EndpointOptions, endpoint: HeldEndpoint) =>
+const createRecorder = ({ pool, logger }: EndpointOptions, endpoint: HeldEndpoint) =>
   batchRequests<Outcome, boolean>({
     run: async (_, outcomes) => {
       const settled = await inTenant(pool, endpoint.tenant, async (tx: Tx) => {

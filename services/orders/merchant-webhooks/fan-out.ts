@@ -1,6 +1,6 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { changeItem } from '../changes/feed-page.ts'
+import { toChangeItem } from '../changes/feed-page.ts'
 import type { Tx } from '../database/tables.ts'
 import { openFeed } from '../log/feed.ts'
 import { type Change, readChanges } from '../log/read-changes.ts'
@@ -9,8 +9,8 @@ import { addDeliveries, type Event, type HeldEndpoint } from './delivery-queries
 const changesAtOnce = 500
 
 /**
- * Adds the next changes of the merchant's feed that the endpoint wants; false when there are none, or when too many
- * events wait already.
+ * Adds the next changes of the merchant's feed that the endpoint wants; false when the feed has no further changes, or
+ * when too many events wait already.
  */
 export const fanOut = async (pool: pg.Pool, endpoint: HeldEndpoint): Promise<boolean> => {
   const { tenant, merchantId, position, replayAfter, replayTo, isFull } = endpoint
@@ -34,7 +34,7 @@ const toEvent = (epoch: string, change: Change): Event => {
   const { position, type, happened_at: happenedAt } = change
   // Changes of invoices wait for each other, as changes of one waybill do.
   const waybill = change.waybill_number ?? ''
-  const data = changeItem(epoch, change)
+  const data = toChangeItem(epoch, change)
   return { position, messageId: data.id, type, waybill, happenedAt, body: writeBody(type, happenedAt, data) }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@courier/shared/postgres/clock.ts'
 import { wordReason } from '@courier/shared/service-client.ts'
 import { type Dispatcher, request } from 'undici'
-import { privateProblem, refusedCode, urlProblem } from './addresses.ts'
+import { findUrlProblem, privateProblem, refusedCode } from './addresses.ts'
 import { readRetryAfter } from './schedule.ts'
 import { signHeaders } from './secrets.ts'
 import { type Attempt, isSuccess } from './settle.ts'
@@ -34,11 +34,11 @@ export const sendOnce = async (
   aborted?: AbortSignal,
 ): Promise<Attempt> => {
   // The URL was checked when it was stored, but the setting may have changed since.
-  const problem = urlProblem(url, allowsPrivate)
+  const problem = findUrlProblem(url, allowsPrivate)
   if (problem !== undefined) return { ...none, error: `the url ${problem}` }
   const limit = AbortSignal.timeout(requestMilliseconds)
   const signal = aborted ? AbortSignal.any([aborted, limit]) : limit
-  // Receivers refuse a time that is minutes off. While Postgres does not respond, this machine's clock is used.
+  // Receivers refuse a time that is minutes off. Uses this machine's clock while Postgres does not respond.
   const at = await clock().catch(() => new Date())
   const headers = signHeaders(secrets, messageId, body, at)
   const started = performance.now()

@@ -113,7 +113,7 @@ export const findTarget = async (tx: Tx, own: OwnEndpoint): Promise<{ url: strin
 }
 
 /**
- * Sends the events of a period again, the oldest first, before new ones. Returns how many changes lie in the period.
+ * Sends the events of a period again, the oldest first, before new ones. Returns how many changes the period has.
  * running: the last replay has not ended; disabled: it waits until the endpoint is enabled.
  */
 export const replay = async (

@@ -70,8 +70,8 @@ type Row = SecretRow & { readonly endpoint_id: string }
 
 const rotateEndpoint = async (tx: Tx, keyring: Keyring, tenant: string, row: Row, by: Actor): Promise<void> => {
   const { endpoint_id: id } = row
-  const again = (sealed: Sealed): Sealed => sealSecret(keyring, tenant, id, openSecret(keyring, tenant, id, sealed))
-  const [current, previous] = secretsIn(row).map(again)
+  const reseal = (sealed: Sealed): Sealed => sealSecret(keyring, tenant, id, openSecret(keyring, tenant, id, sealed))
+  const [current, previous] = secretsIn(row).map(reseal)
   await tx.client.query(
     `update webhook_endpoints set key_id = $3, sealed_secret = $4, previous_key_id = $5, previous_secret = $6
     where tenant_id = $1 and endpoint_id = $2`,

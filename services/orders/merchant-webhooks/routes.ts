@@ -10,7 +10,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { changeTypes, type Tx } from '../database/tables.ts'
 import { keptDays } from '../log/expiry.ts'
 import { catchUp } from '../log/feed.ts'
-import { leadsToPrivate, privateProblem, type Resolve, urlProblem } from './addresses.ts'
+import { findUrlProblem, leadsToPrivate, privateProblem, type Resolve } from './addresses.ts'
 import { webhookDeliveryRoutes } from './delivery-routes.ts'
 import { addEndpoint, changeEndpoint, deleteEndpoint, listEndpoints, rotateSecret } from './queries.ts'
 import * as route from './route-options.ts'
@@ -27,7 +27,7 @@ const done = <Data extends TSchema>(message: string, data: Data) =>
 
 /** Returns the URL in its stored form. */
 const readUrl = async (text: string, resolve: Resolve | undefined): Promise<string> => {
-  const problem = urlProblem(text, resolve === undefined)
+  const problem = findUrlProblem(text, resolve === undefined)
   if (problem !== undefined) throw invalid({ url: [`The url ${problem}.`] })
   if (resolve && (await leadsToPrivate(text, resolve))) throw invalid({ url: [`The url ${privateProblem}.`] })
   return new URL(text).href

@@ -4,7 +4,7 @@ const [minute, hour] = [60, 3_600]
 const delays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
 
 /** Adds or takes off up to a tenth, so that retries do not come all at once. */
-const jittered = (seconds: number, random: () => number): number => seconds * (0.9 + random() / 5)
+const addJitter = (seconds: number, random: () => number): number => seconds * (0.9 + random() / 5)
 
 /**
  * Returns the seconds from a failed attempt (the first is 1) to the next; undefined: it was the last. While the
@@ -12,7 +12,7 @@ const jittered = (seconds: number, random: () => number): number => seconds * (0
  */
 export const nextAttempt = (attempts: number, isEndpointDown: boolean, random: () => number): number | undefined => {
   const delay = delays[attempts - 1] ?? (isEndpointDown ? 24 * hour : undefined)
-  return delay === undefined ? undefined : jittered(delay, random)
+  return delay === undefined ? undefined : addJitter(delay, random)
 }
 
 /**
@@ -36,7 +36,7 @@ export const failuresAfter = (failures: number, further: number): number =>
  * doubled up to 5 minutes.
  */
 export const pauseAfter = (failures: number, random: () => number): number =>
-  isDown(failures) ? jittered(Math.min(longestPause, 5 * 2 ** (failures - failuresToDown)), random) : 0
+  isDown(failures) ? addJitter(Math.min(longestPause, 5 * 2 ** (failures - failuresToDown)), random) : 0
 
 const longestRetryAfter = 24 * hour
 

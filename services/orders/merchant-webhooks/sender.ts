@@ -78,8 +78,8 @@ const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStoppi
   return {
     start: () => loop.start(),
     /**
-     * Sends soon if the tenant has endpoints, because it has new changes. An endpoint that another process added is
-     * found within a second.
+     * Sends a tenant's new changes soon, if it has endpoints. An endpoint that another process added is found within a
+     * second.
      */
     wake: (tenant: string): void => {
       if (tenants.has(tenant)) loop.wake()
@@ -103,7 +103,7 @@ export interface SendingOptions {
   readonly keyring: Keyring | undefined
   /** Allows http and private networks, for development. */
   readonly allowsPrivate: boolean
-  /** Replaces the lookup at the name servers. */
+  /** Replaces the queries to the name servers. */
   readonly resolve?: Resolve
 }
 

@@ -44,7 +44,7 @@ export interface Settled {
 
 /**
  * Decides what the outcomes mean for the events and their endpoint. An event is given up after its last attempt unless
- * the endpoint is down. While it is down, its events wait until it works or is disabled.
+ * the endpoint is down: its events then wait until the endpoint works or is disabled.
  */
 export const settle = (health: Health, outcomes: readonly Outcome[], random: () => number): Settled => {
   const failed = outcomes.filter(({ code }) => !isSuccess(code))

@@ -6,7 +6,7 @@ import { listen } from '../../../dev/ports.ts'
 import { webhookKeyring } from '../test/build.ts'
 import { waitUntil } from '../test/receiver.ts'
 import { webhooksFixture } from '../test/webhooks-fixture.ts'
-import { createAgent, isPublicAddress, type Resolve, urlProblem } from './addresses.ts'
+import { createAgent, findUrlProblem, isPublicAddress, type Resolve } from './addresses.ts'
 import { sendOnce } from './post.ts'
 
 const refusedAddresses = [
@@ -58,7 +58,7 @@ t.test('only addresses of the internet are public', async t => {
     t.ok(isPublicAddress(address), address)
 })
 
-t.test('URLs of private networks are refused in every spelling of an address', async t => {
+t.test('refuses URLs of private networks in every spelling of an address', async t => {
   const hosts = [
     ...[
       'localhost',
@@ -84,7 +84,7 @@ t.test('URLs of private networks are refused in every spelling of an address', a
     ...['[::1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[0:0:0:0:0:0:0:1]', '[fe80::1]', '[::]', '[::127.0.0.1]'],
     ...['169.254.169.254', '[fd00:ec2::254]', 'metadata.google.internal', '10.1', '192.168.257', '3232235777'],
   ]
-  for (const host of hosts) t.ok(urlProblem(`https://${host}/hook`, false), host)
+  for (const host of hosts) t.ok(findUrlProblem(`https://${host}/hook`, false), host)
   const others = [
     'http://shop.example/',
     'ftp://shop.example/',
@@ -93,9 +93,9 @@ t.test('URLs of private networks are refused in every spelling of an address', a
     'shop',
     '',
   ]
-  for (const url of others) t.ok(urlProblem(url, false), url)
+  for (const url of others) t.ok(findUrlProblem(url, false), url)
   for (const url of ['https://shop.example/hook?key=1', 'https://8.8.8.8:8443/', 'https://[2606:4700::1111]/'])
-    t.equal(urlProblem(url, false), undefined, url)
+    t.equal(findUrlProblem(url, false), undefined, url)
 })
 
 /** Starts a server on loopback that counts connections. */
@@ -111,16 +111,16 @@ const startServer = async (t: Test) => {
 }
 
 const message = { secrets: [], messageId: 'ping.1', body: '{}' }
-const optionsOf = (dispatcher: Dispatcher) => ({
+const toOptions = (dispatcher: Dispatcher) => ({
   ...{ dispatcher, allowsPrivate: true, clock: async () => new Date(), signal: new AbortController().signal },
 })
 const send = async (t: Test, url: string, resolve: Resolve) => {
   const agent = createAgent(resolve)
   t.teardown(() => agent.destroy())
-  return sendOnce(optionsOf(agent), { ...message, url })
+  return sendOnce(toOptions(agent), { ...message, url })
 }
 
-t.test('a connection to a name with a private address is refused, even if its other addresses are public', async t => {
+t.test('refuses a connection to a name with a private address, even if its other addresses are public', async t => {
   const server = await startServer(t)
   for (const address of refusedAddresses) {
     const family = address.includes(':') ? 6 : 4
@@ -134,7 +134,7 @@ t.test('a connection to a name with a private address is refused, even if its ot
   t.equal(server.connections, 0)
 })
 
-t.test('a name that is public at registration but private at connection is refused', async t => {
+t.test('refuses a name that is public at registration but private at connection', async t => {
   const server = await startServer(t)
   let address = '93.184.215.14'
   const resolve: Resolve = async () => [{ address, family: 4 }]
@@ -164,15 +164,15 @@ t.test('https and public addresses are required, except in development', async t
   const { call } = await webhooksFixture(t, {
     webhooks: { keyring: webhookKeyring, allowsPrivate: false, resolve: async () => [] },
   })
-  const errorsOf = async (url: string) => (await call('POST', '', { url })).body.errors?.url
-  t.strictSame(await errorsOf('http://shop.example/'), ['The url must begin with https://.'])
-  t.strictSame(await errorsOf('https://169.254.169.254/latest'), ['The url must not lead to a private network.'])
-  t.strictSame(await errorsOf('https://me:pass@shop.example/'), ['The url must not have a user name or password.'])
-  t.strictSame(await errorsOf('https://'), ['The url is not a URL.'])
-  t.equal(await errorsOf('https://not-there-yet.example/'), undefined, 'a name without an address may get one')
+  const readErrors = async (url: string) => (await call('POST', '', { url })).body.errors?.url
+  t.strictSame(await readErrors('http://shop.example/'), ['The url must begin with https://.'])
+  t.strictSame(await readErrors('https://169.254.169.254/latest'), ['The url must not lead to a private network.'])
+  t.strictSame(await readErrors('https://me:pass@shop.example/'), ['The url must not have a user name or password.'])
+  t.strictSame(await readErrors('https://'), ['The url is not a URL.'])
+  t.equal(await readErrors('https://not-there-yet.example/'), undefined, 'a name without an address may get one')
 })
 
-t.test('a redirect into a private network is not followed', async t => {
+t.test('follows no redirect into a private network', async t => {
   const inside = await startServer(t)
   const server = createServer((_, response) =>
     response.writeHead(307, { location: `http://127.0.0.1:${inside.port}/` }).end(),
@@ -181,6 +181,6 @@ t.test('a redirect into a private network is not followed', async t => {
   t.teardown(() => server.close())
   const agent = createAgent(undefined)
   t.teardown(() => agent.destroy())
-  t.match(await sendOnce(optionsOf(agent), { ...message, url }), { code: 307, error: null })
+  t.match(await sendOnce(toOptions(agent), { ...message, url }), { code: 307, error: null })
   t.equal(inside.connections, 0)
 })

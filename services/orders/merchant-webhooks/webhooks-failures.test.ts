@@ -206,7 +206,7 @@ t.test('a merchant has at most five webhooks, even with concurrent requests for 
     t.equal((await call('POST', '', body)).status, 422, JSON.stringify(body))
 })
 
-t.test('without WEBHOOK_KEYS the requests say what the operator must set', async t => {
+t.test('without WEBHOOK_KEYS responses say what the operator must set', async t => {
   const { call } = await webhooksFixture(t, { webhooks: { keyring: undefined, allowsPrivate: true } })
   for (const { status, body } of [await call('GET', ''), await call('POST', '', { url: 'https://shop.example/' })])
     t.match({ status, ...body }, { status: 503, code: 'unavailable', message: /WEBHOOK_KEYS/ })
@@ -343,7 +343,7 @@ t.test('when an old event is deleted, the next event of its waybill is sent', as
   t.equal(receiver.accepted[0]?.type, 'order.status_changed')
 })
 
-t.test('a deleted webhook and its secret go at once, its deliveries in slices', async t => {
+t.test('deletes a webhook and its secret at once, and its deliveries in slices', async t => {
   const { sender, addReceiver, register, book, call, endpoint, pool, rows } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
   sender.start()
@@ -408,7 +408,7 @@ t.test('changes of tenants without webhooks cause no polls', async t => {
   sender?.start()
   await waitUntil('the sender polls', () => polls === 1)
   await delay(200)
-  const pollsOf = async (tenant: string): Promise<number> => {
+  const countPolls = async (tenant: string): Promise<number> => {
     const before = polls
     for (let n = 0; n < 20; n++) {
       sender?.wake(tenant)
@@ -416,7 +416,7 @@ t.test('changes of tenants without webhooks cause no polls', async t => {
     }
     return polls - before
   }
-  const [without, having] = [await pollsOf('other'), await pollsOf('demo')]
+  const [without, having] = [await countPolls('other'), await countPolls('demo')]
   t.ok(without <= 1, `${without}`)
   t.ok(having > 2, `${having}`)
 })

@@ -32,7 +32,7 @@ t.test('an endpoint is down after five failures in a row, and pauses for 5 secon
   )
 })
 
-t.test('Retry-After is read as seconds or as a date, up to a day', async t => {
+t.test('reads Retry-After as seconds or as a date, up to a day', async t => {
   const now = Date.parse('2026-02-20T09:00:00Z')
   const cases: [unknown, number][] = [
     ['120', 120],

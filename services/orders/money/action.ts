@@ -69,12 +69,12 @@ interface ActionRoute<Body extends TObject, Data extends TSchema> {
   readonly data: Data
   readonly action: Action
   readonly act: (tx: Tx, call: Call<Static<Body>>) => Promise<Acted<NoInfer<Static<Data>>>>
-  /** Is called after the commit. */
+  /** Runs after the commit. */
   readonly onDone?: ((tenant: string) => void) | undefined
 }
 
 /** Defines the body of a request: these fields and no others. */
-export const bodyOf = <Fields extends TProperties>(title: string, fields: Fields) =>
+export const defineBody = <Fields extends TProperties>(title: string, fields: Fields) =>
   Type.Object(fields, { title, additionalProperties: false })
 
 /** Fits 1,000 waybills with every character escaped. A body without a list fits the server's own limit. */
@@ -87,15 +87,15 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
   route: ActionRoute<Body, Data>,
 ): void => {
   const { path, action, message, describeNothing, data, act, onDone, ...about } = route
-  const { operationId, body: schemaOfBody } = about
+  const { operationId, body: bodySchema } = about
   const done = Type.Object({ message: Type.String({ examples: [message] }), data })
   const schema = { ...about, headers: IdempotentHeaders, response: { 200: done, ...errorResponses(404) } }
-  const hasList = Object.values(schemaOfBody.properties).some(({ type }) => type === 'array')
+  const hasList = Object.values(bodySchema.properties).some(({ type }) => type === 'array')
   app.post(path, { ...(hasList && { bodyLimit: maxBytes }), schema }, async (request, reply) => {
     const { tenant, actor: by } = request.merchant ?? request.staff
     const { merchantId = null, person = null } = request.merchant ?? {}
     const given = request.body as Static<Body>
-    refuseValues(schemaOfBody.properties, given)
+    refuseValues(bodySchema.properties, given)
     const [id = ''] = Object.values(request.params as Record<string, string>)
     // Postgres refuses U+0000, which the parameter of the path may contain.
     const scope = [merchantId ?? 'staff', operationId, ...(id ? [encodeURIComponent(id)] : [])]

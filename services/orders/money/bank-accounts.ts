@@ -2,11 +2,11 @@ import { type Keyring, openAs, sealAs } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, bodyOf, type Call, refuse } from './action.ts'
+import { type Acted, type Call, defineBody, refuse } from './action.ts'
 import { nullable } from './fields.ts'
 import { lockName, readClock } from './parcels.ts'
 
-// Keeps the accounts to which merchants are paid (docs/money.md#the-pay-run), sealed; shows their last four digits.
+// Keeps the accounts to which merchants are paid (docs/money.md#the-pay-run), sealed; shows their last four characters.
 
 /** Sets the wait in hours before a new account is paid, so that a deceived merchant can object. */
 const waitHours = 48
@@ -115,7 +115,7 @@ const insertSql = `
   insert into bank_accounts (tenant_id, merchant_id, version, key_id, sealed, last_four, changed_by, changed_at)
   values ($1, $2, $3, $4, $5, $6, $7, $8)`
 
-export const AccountConfirmation = bodyOf('AccountConfirmation', {
+export const AccountConfirmation = defineBody('AccountConfirmation', {
   last_four: Type.String({
     maxLength: 4,
     pattern: '^[A-Z0-9]{1,4}$',

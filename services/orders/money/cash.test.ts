@@ -15,24 +15,24 @@ t.test('cash', async t => {
     await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     t.equal((await move(waybills, 'key_13', { collected_by, collected })).status, 200)
   }
-  const cash = async () => (await staffGet('/cash')).body.data
-  const personOf = async (name: string) =>
-    (await cash()).people.find((person: { name: string }) => person.name === name)
+  const readCash = async () => (await staffGet('/cash')).body.data
+  const findPerson = async (name: string) =>
+    (await readCash()).people.find((person: { name: string }) => person.name === name)
   t.afterEach(async () => {
     deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
   })
 
   t.test('a person hands over all that they hold, and it goes to the bank', async t => {
     await deliver(['DM91000001', 'DM91000002'], 'Nimal')
-    t.match(await personOf('Nimal'), { parcels: 2, amount: 2000, debt: 0, above_ceiling: false, since: /Z$/ })
+    t.match(await findPerson('Nimal'), { parcels: 2, amount: 2000, debt: 0, above_ceiling: false, since: /Z$/ })
     const done = await post('handover', { collected_by: 'Nimal', declared: 2000, counted: 2000 })
     t.equal(done.status, 200, JSON.stringify(done.body))
     t.match(done.body.data, { state: 'cleared', expected: 2000, taken_by: 'Chamari', settled_by: null })
-    t.equal(await personOf('Nimal'), undefined)
-    t.match((await cash()).office, { parcels: 2, amount: 2000 })
+    t.equal(await findPerson('Nimal'), undefined)
+    t.match((await readCash()).office, { parcels: 2, amount: 2000 })
     const wrong = await post('deposit', { amount: 1999.99, bank_reference: 'BOC 1' })
     t.strictSame(wrong.body.errors, {
-      amount: ['The amount 1999.99 is not 2000, which lies there. Name the waybill_numbers of a part.'],
+      amount: ['The amount 1999.99 is not the 2000 on hand. Name the waybill_numbers of a part.'],
     })
     const banked = await post('deposit', { amount: 2000, bank_reference: 'BOC 1' })
     t.match(banked.body.data, { amount: 2000, parcels: 2, bank_reference: 'BOC 1' })
@@ -42,7 +42,7 @@ t.test('cash', async t => {
       'a reference is deposited once',
     )
     t.equal((await post('deposit', { amount: 1, bank_reference: 'BOC 1' })).status, 422)
-    t.match(await cash(), { office: { parcels: 0, amount: 0, since: null }, people: [] })
+    t.match(await readCash(), { office: { parcels: 0, amount: 0, since: null }, people: [] })
     t.equal(
       (await post('handover', { collected_by: 'Nimal', declared: 0, counted: 0 })).body.errors.collected_by[0],
       'Nimal holds no cash.',
@@ -55,7 +55,7 @@ t.test('cash', async t => {
       await deliver(['DM91000011', 'DM91000012'], 'Sunil')
       const { data } = (await post('handover', { collected_by: 'Sunil', declared: 2000, counted: 1800 })).body
       t.match(data, { state: 'open', expected: 2000 })
-      t.match(await personOf('Sunil'), { amount: 2000 })
+      t.match(await findPerson('Sunil'), { amount: 2000 })
       const again = await post('handover', { collected_by: 'Sunil', declared: 2000, counted: 2000 })
       t.match(again.body.errors, {
         collected_by: [`Settle handover ${data.handover_id} of Sunil first: its sums differ.`],
@@ -75,13 +75,13 @@ t.test('cash', async t => {
         422,
         'a handover is settled once',
       )
-      t.match(await personOf('Sunil'), { parcels: 0, amount: 0, debt: 200 })
-      t.match((await cash()).office, { parcels: 2, amount: 1800 })
+      t.match(await findPerson('Sunil'), { parcels: 0, amount: 0, debt: 200 })
+      t.match((await readCash()).office, { parcels: 2, amount: 1800 })
       const paid = await post('handover', { collected_by: 'Sunil', declared: 200, counted: 200 })
       t.match(paid.body.data, { state: 'cleared', expected: 200, debt: 200, waybill_numbers: [] })
-      t.equal(await personOf('Sunil'), undefined)
+      t.equal(await findPerson('Sunil'), undefined)
       t.equal((await post('deposit', { amount: 2000, bank_reference: 'BOC 2' })).status, 200)
-      t.match((await cash()).office, { parcels: 0, amount: 0 })
+      t.match((await readCash()).office, { parcels: 0, amount: 0 })
     },
   )
 
@@ -93,7 +93,7 @@ t.test('cash', async t => {
         .status,
       200,
     )
-    t.equal(await personOf('Kasun'), undefined)
+    t.equal(await findPerson('Kasun'), undefined)
     t.equal((await post('deposit', { amount: 1050, bank_reference: 'BOC 3' })).status, 200)
     const found = await rows(
       `select debit, credit, amount::float8 from ledger_transfers where 'differences' in (debit, credit)`,
@@ -120,11 +120,11 @@ t.test('cash', async t => {
 
   t.test('a card payment waits in clearing for a deposit that names its waybill', async t => {
     await deliver(['DM91000041'], 'Amal', { DM91000041: { method: 'card' } })
-    t.match((await cash()).clearing, { parcels: 1, amount: 1000 })
-    t.equal(await personOf('Amal'), undefined)
+    t.match((await readCash()).clearing, { parcels: 1, amount: 1000 })
+    t.equal(await findPerson('Amal'), undefined)
     const body = { amount: 1000, bank_reference: 'Cards 1', waybill_numbers: ['DM91000041'] }
     t.equal((await post('deposit', body)).status, 200)
-    t.match((await cash()).clearing, { parcels: 0, amount: 0 })
+    t.match((await readCash()).clearing, { parcels: 0, amount: 0 })
     t.match((await post('deposit', { ...body, bank_reference: 'Cards 2' })).body.errors, {
       'waybill_numbers.0': [/DM91000041/],
     })
@@ -135,16 +135,16 @@ t.test('cash', async t => {
     const { data } = (await post('handover', { collected_by: 'Ravi', declared: 1050, counted: 1050 })).body
     const settled = await post(`handover/${data.handover_id}/settle`, { settle_as: 'owed', reason: 'His own' }, manager)
     t.match(settled.body.data, { state: 'owed' }, JSON.stringify(settled.body))
-    t.match(await personOf('Ravi'), { parcels: 0, debt: -50 })
+    t.match(await findPerson('Ravi'), { parcels: 0, debt: -50 })
     await deliver(['DM91000052'], 'Ravi')
     const next = await post('handover', { collected_by: 'Ravi', declared: 950, counted: 950 })
     t.match(next.body.data, { state: 'cleared', expected: 950, debt: -50 })
     t.strictSame((await post('deposit', { amount: 0, bank_reference: 'BOC 5' })).body.errors, {
-      amount: ['The amount 0 is not 2000, which lies there. Name the waybill_numbers of a part.'],
+      amount: ['The amount 0 is not the 2000 on hand. Name the waybill_numbers of a part.'],
     })
     t.equal((await post('deposit', { amount: 2000, bank_reference: 'BOC 5' })).status, 200)
     t.strictSame((await post('deposit', { amount: 0, bank_reference: 'BOC 6' })).body.errors, {
-      amount: ['Nothing lies there to deposit.'],
+      amount: ['There is nothing to deposit.'],
     })
   })
 
@@ -160,7 +160,7 @@ t.test('cash', async t => {
     await client.query('commit')
     client.release()
     t.match((await waiting).body.data, { state: 'cleared', waybill_numbers: ['DM91000061'], expected: 1000 })
-    t.match(await personOf('Tharindu'), { parcels: 1, amount: 1000 })
+    t.match(await findPerson('Tharindu'), { parcels: 1, amount: 1000 })
     const rest = { collected_by: 'Tharindu', declared: 1000, counted: 1000 }
     t.match((await post('handover', rest)).body.data, { state: 'cleared', waybill_numbers: ['DM91000062'] })
   })

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, bodyOf, type Call, checkEach, refuse, refuseAny } from './action.ts'
+import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from './action.ts'
 import { Amount, CollectedBy, nullable, Reason, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { type Clock, hasLaterSql, lockName, lockParcels, nextLineSql, readClock } from './parcels.ts'
@@ -48,7 +48,7 @@ const heldSql = `
 const debtSql = `coalesce(sum(case state when 'owed' then expected - counted else 0 end
     - case when journal_id is null then 0 else debt end), 0)::float8`
 
-export const NewHandover = bodyOf('NewHandover', {
+export const NewHandover = defineBody('NewHandover', {
   collected_by: CollectedBy,
   waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all that the person holds and owes.' }),
   declared: { ...Amount, description: 'The sum that the person declares.' },
@@ -77,7 +77,7 @@ export const handOver = async (
   const waybills = body.waybill_numbers ?? [...own.keys()]
   const debt = body.waybill_numbers ? 0 : await findDebt(tx, tenant, name)
   if (waybills.length === 0 && debt === 0) return refuse('collected_by', `${name} holds no cash.`)
-  const expected = toCents(waybills.reduce((sum, waybill) => sum + (own.get(waybill) ?? 0), debt))
+  const expected = roundToCents(waybills.reduce((sum, waybill) => sum + (own.get(waybill) ?? 0), debt))
   const clock = await readClock(tx, tenant)
   const isCleared = expected === declared && expected === counted
   const { rows } = await tx.client.query<{ handover_id: string }>(insertSql, [
@@ -102,7 +102,7 @@ const findHandover = async (tx: Tx, tenant: string, id: string, lock = ''): Prom
   return (await tx.client.query<Handover>(text, [tenant, id])).rows[0]
 }
 
-const toCents = (sum: number): number => Number(sum.toFixed(2))
+const roundToCents = (sum: number): number => Number(sum.toFixed(2))
 
 const findHeld = async (tx: Tx, tenant: string, name: string): Promise<Map<string, number>> => {
   const { rows } = await tx.client.query({ name: 'find_held', text: heldSql, values: [tenant, name] })
@@ -141,7 +141,7 @@ export const findOpenHandover = async (tx: Tx, tenant: string, waybill: string):
   return rows[0]?.handover_id
 }
 
-export const Settlement = bodyOf('Settlement', {
+export const Settlement = defineBody('Settlement', {
   settle_as: Type.Union([Type.Literal('owed'), Type.Literal('written_off')], { must: 'be owed or written_off' }),
   reason: Reason,
 })

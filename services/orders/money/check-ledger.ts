@@ -36,7 +36,7 @@ type Finding = Exclude<keyof LedgerCheck, 'lines' | 'transfers'>
 export const listFindings = ({ lines, transfers, ...found }: LedgerCheck): [Finding, string][] =>
   Object.entries(found).flatMap(([rule, objects]) => objects.map((one): [Finding, string] => [rule as Finding, one]))
 
-/** Compares transfers, invoices and folded days of a tenant with its lines. Throws UsageError for an unknown tenant. */
+/** Checks the ledger of a tenant by the rules of docs/money.md. Throws UsageError for an unknown tenant. */
 export const checkLedger = (pool: pg.Pool, tenant: string): Promise<LedgerCheck> =>
   inTenant(pool, tenant, async (tx: Tx) => {
     const { rows } = await tx.client.query(checkSql, [tenant])
@@ -55,12 +55,12 @@ const findBroken = (
   digests: readonly { booked_on: string; digest: string }[],
   seals: readonly { booked_on: string; seal: string }[],
 ): string[] => {
-  const digestOf = new Map(digests.map(({ booked_on, digest }) => [booked_on, digest]))
+  const digestsByDay = new Map(digests.map(({ booked_on, digest }) => [booked_on, digest]))
   const unsealed = digests.flatMap(({ booked_on }) =>
     seals.some(each => each.booked_on === booked_on) ? [] : booked_on,
   )
   const broken = seals.flatMap(({ booked_on, seal: found }, index) =>
-    found === seal(seals[index - 1]?.seal ?? '', booked_on, digestOf.get(booked_on) ?? '') ? [] : booked_on,
+    found === seal(seals[index - 1]?.seal ?? '', booked_on, digestsByDay.get(booked_on) ?? '') ? [] : booked_on,
   )
   return [...unsealed, ...broken]
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, bodyOf, type Call, checkEach, refuse, refuseAny } from './action.ts'
+import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from './action.ts'
 import { Amount, BankReference, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockName, lockParcels, readClock } from './parcels.ts'
@@ -12,7 +12,7 @@ export const Deposit = Type.Object(
   { title: 'Deposit' },
 )
 
-export const NewDeposit = bodyOf('NewDeposit', {
+export const NewDeposit = defineBody('NewDeposit', {
   amount: Amount,
   bank_reference: BankReference,
   waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all cash at the office.' }),
@@ -54,12 +54,12 @@ export const deposit = async (
   const other = wanted ? 0 : await findOther(tx, tenant)
   const sum = Number([...parcels.values()].reduce((sum, cod) => sum + cod, other).toFixed(2))
   const foreign = (waybill: string) =>
-    !parcels.has(waybill) && `No money of ${waybill} lies at the office or in clearing.`
+    !parcels.has(waybill) && `No money of ${waybill} is at the office or in clearing.`
   const refused = refuseAny(checkEach(wanted, foreign))
   if (refused) return refused
-  if (sum <= 0) return refuse('amount', 'Nothing lies there to deposit.')
+  if (sum <= 0) return refuse('amount', 'There is nothing to deposit.')
   if (sum !== amount)
-    return refuse('amount', `The amount ${amount} is not ${sum}, which lies there. Name the waybill_numbers of a part.`)
+    return refuse('amount', `The amount ${amount} is not the ${sum} on hand. Name the waybill_numbers of a part.`)
   const { journalId, now, today } = await readClock(tx, tenant)
   const waybills = [...parcels.keys()]
   const values = [tenant, journalId, amount, other, bank_reference, waybills.length, by.name, now, today]

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, bodyOf, type Call, checkEach, refuse, refuseAny } from './action.ts'
+import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from './action.ts'
 import { Amount, mostCollected, Reason, Waybill, Waybills } from './fields.ts'
 import { findInvoice, unknownInvoice } from './invoices.ts'
 import { bookJournal } from './ledger.ts'
@@ -9,7 +9,7 @@ import { invoiceTermsSql, paidSql } from './payable.ts'
 
 // Lets a merchant dispute parcels of an invoice: their part of its total is held until staff settle the dispute.
 
-export const Dispute = bodyOf('Dispute', { waybill_numbers: Waybills, reason: Reason })
+export const Dispute = defineBody('Dispute', { waybill_numbers: Waybills, reason: Reason })
 
 /** Holds back the part that parcels add to the total of a submitted invoice; the rest of the invoice proceeds. */
 export const disputeParcels = async (
@@ -65,7 +65,7 @@ const disputeSql = `
   ) next
   returning tenant_id`
 
-export const DisputeSettlement = bodyOf('DisputeSettlement', {
+export const DisputeSettlement = defineBody('DisputeSettlement', {
   waybill_numbers: Waybills,
   adjustment: Type.Optional({
     ...Amount,
@@ -116,7 +116,7 @@ const releaseSql = `
   select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7
   from money_lines line where ${isOpenSql} and waybill_number = any($3::text[]) returning tenant_id`
 
-export const Compensation = bodyOf('Compensation', { waybill_number: Waybill, amount: Amount, reason: Reason })
+export const Compensation = defineBody('Compensation', { waybill_number: Waybill, amount: Amount, reason: Reason })
 
 /** Books an amount that the company owes a merchant for a lost parcel, once. */
 export const compensate = async (

@@ -138,7 +138,7 @@ const manyParcelsSql = parcelMoneySql('= any($3::text[])')
 
 /**
  * Queries one parcel with a statement of its own. Postgres plans the statement with an array at each execution, which
- * takes longer than the rest.
+ * takes longer than its execution.
  */
 const toQuery = (tenant: string, merchantId: string | null, waybills: readonly string[]): pg.QueryConfig => {
   const wanted = waybills.filter(waybill => isWaybill.test(waybill))
@@ -183,7 +183,7 @@ export const listWithMoney = (rows: readonly { waybill_number: string; has_money
 
 const noFinance: FinanceFields = { ...pending, finance_state: 'none' }
 
-/** Says whether an order of the merchant was invoiced and paid, in the words that existing programs expect. */
+/** Serves the finance status of an order: invoiced or paid, in the words that existing programs expect. */
 export const financeStatusRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findOrder: FindOrder }> = async (
   app,
   options,

@@ -3,7 +3,7 @@ import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
 import type { Tx } from '../database/tables.ts'
 import { lockName } from './parcels.ts'
 
-// Sums the closed days of the ledger, so that statements stay fast, and seals them (docs/money.md#statements).
+// Folds days of the ledger that have ended, so that statements stay fast, and seals them (docs/money.md#statements).
 
 /** Sums the transfers of days for each pair of accounts, from both sides. */
 export const daySumsSql = (condition: string): string => `

@@ -63,13 +63,13 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const settled = new Set<string>()
   const log: string[] = []
 
-  const sumOf = (amounts: Iterable<number>): number =>
-    Math.round([...amounts].reduce((sum, one) => sum + one, 0) * 100) / 100
-  const cashOf = (place: Parcel['place']): number =>
-    parcels.reduce((sum, parcel) => sum + (parcel.place === place && parcel.state === 'delivered' ? parcel.cod : 0), 0)
+  const sum = (amounts: Iterable<number>): number =>
+    Math.round([...amounts].reduce((total, one) => total + one, 0) * 100) / 100
+  const sumCash = (place: Parcel['place']): number =>
+    sum(parcels.map(parcel => (parcel.place === place && parcel.state === 'delivered' ? parcel.cod : 0)))
   const isReleased = ({ state, cod, place }: Parcel): boolean => state !== 'delivered' || cod === 0 || place !== 'rider'
   /** Returns the amount that an invoice made now would take for each parcel. */
-  const payable = (): [Parcel, number][] =>
+  const listPayable = (): [Parcel, number][] =>
     parcels.flatMap(parcel => {
       const line = parcel.invoice === null && isReleased(parcel) ? parcel.owed : 0
       return line !== 0 || parcel.more !== 0 ? [[parcel, line + parcel.more]] : []
@@ -103,7 +103,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       if (status === 200) Object.assign(parcel, { state: 'new', place: 'none', owed: 0, isTaken: true })
     },
     handOver: async () => {
-      const expected = cashOf('rider') + debt
+      const expected = sumCash('rider') + debt
       const missing = random() < 0.3 ? Math.min(100, expected) : 0
       const counted = expected - missing
       const { status, body } = await post('/cash/handover', { collected_by: 'Nimal', declared: expected, counted })
@@ -123,7 +123,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       for (const parcel of parcels) if (parcel.place === 'rider') parcel.place = 'office'
     },
     deposit: async () => {
-      const amount = cashOf('office') + other
+      const amount = sumCash('office') + other
       const { status } = await post('/cash/deposit', {
         amount: Math.max(amount, 0),
         bank_reference: `D${references++}`,
@@ -134,8 +134,8 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       for (const parcel of parcels) if (parcel.place === 'office') parcel.place = 'bank'
     },
     invoice: async () => {
-      const due = payable()
-      const total = sumOf(due.map(([, amount]) => amount))
+      const due = listPayable()
+      const total = sum(due.map(([, amount]) => amount))
       const { body } = await post('/invoice', { merchant_id: shop, until: today })
       t.match(body.data[0], { kind: total > 0 ? 'made' : 'nothing_payable', total }, `invoice ${total}`)
       if (total <= 0) return
@@ -172,7 +172,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       t.equal(status, invoice.total - parcel.owed > 0 && !isOff ? 200 : 422, `dispute ${parcel.waybill}`)
       if (status !== 200) return
       held.set(parcel.waybill, parcel.owed)
-      invoice.total = sumOf([invoice.total, -parcel.owed])
+      invoice.total = sum([invoice.total, -parcel.owed])
     },
     settle: async () => {
       const [waybill, amount] = [...held].at(below(held.size)) ?? []
@@ -183,28 +183,28 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       t.equal((await post(`/invoice/${parcel.invoice}/dispute/settle`, body)).status, 200)
       held.delete(parcel.waybill)
       settled.add(`${waybill} ${parcel.invoice}`)
-      parcel.more = sumOf([parcel.more, amount, adjustment])
+      parcel.more = sum([parcel.more, amount, adjustment])
     },
     compensate: async () => {
       const parcel = parcels[below(parcels.length)] as Parcel
       const { status } = await post('/compensation', { waybill_number: parcel.waybill, amount: 12.34, reason: 'x' })
       t.equal(status, parcel.isCompensated ? 422 : 200)
-      if (status === 200) Object.assign(parcel, { isCompensated: true, more: sumOf([parcel.more, 12.34]) })
+      if (status === 200) Object.assign(parcel, { isCompensated: true, more: sum([parcel.more, 12.34]) })
     },
   }
 
-  const drafted = () => sumOf([...live.values()].map(({ state, total }) => (state === 'draft' ? total : 0)))
+  const drafted = () => sum([...live.values()].map(({ state, total }) => (state === 'draft' ? total : 0)))
   const expectBalance = async (): Promise<void> => {
     const { data } = (await get('/balance')).body
-    const open = sumOf(parcels.map(({ invoice, owed, more }) => (invoice === null ? owed : 0) + more))
-    const waiting = sumOf([...live.values()].map(({ total }) => total))
-    const payable_now = sumOf([...payable().map(([, amount]) => amount), drafted()])
-    const wanted = { waiting: sumOf([waiting, -drafted()]), held: sumOf(held.values()), payable_now }
-    t.match(data, { ...wanted, balance: sumOf([open, waiting, wanted.held]) }, log.join(' '))
+    const open = sum(parcels.map(({ invoice, owed, more }) => (invoice === null ? owed : 0) + more))
+    const waiting = sum([...live.values()].map(({ total }) => total))
+    const payable_now = sum([...listPayable().map(([, amount]) => amount), drafted()])
+    const wanted = { waiting: sum([waiting, -drafted()]), held: sum(held.values()), payable_now }
+    t.match(data, { ...wanted, balance: sum([open, waiting, wanted.held]) }, log.join(' '))
     const { office, people } = (await staffGet('/cash')).body.data
-    t.match(office, { amount: sumOf([cashOf('office'), other]) }, log.join(' '))
-    const holds = cashOf('rider') > 0 || debt > 0
-    t.match(people, holds ? [{ name: 'Nimal', amount: cashOf('rider'), debt }] : [], log.join(' '))
+    t.match(office, { amount: sum([sumCash('office'), other]) }, log.join(' '))
+    const holds = sumCash('rider') > 0 || debt > 0
+    t.match(people, holds ? [{ name: 'Nimal', amount: sumCash('rider'), debt }] : [], log.join(' '))
     if (!holds) t.strictSame(people, [])
   }
   const names = Object.keys(acts)
@@ -228,8 +228,8 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
         () =>
           post('/cash/handover', {
             collected_by: 'Nimal',
-            declared: cashOf('rider') + debt,
-            counted: cashOf('rider') + debt,
+            declared: sumCash('rider') + debt,
+            counted: sumCash('rider') + debt,
           }),
         () => post('/invoice', { all: true, until: today }),
         () => post('/invoice', { merchant_id: shop, until: today }),
@@ -244,5 +244,5 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const closing = async (account: string): Promise<number> =>
     (await staffGet(`/ledger?account=${account}&from=${today}&to=${today}`)).body.data?.closing ?? 0
   const { balance } = (await get('/balance')).body.data
-  t.equal(balance, sumOf([-(await closing(`merchant:${shop}`)), -(await closing(`held:${shop}`))]), 'the ledger agrees')
+  t.equal(balance, sum([-(await closing(`merchant:${shop}`)), -(await closing(`held:${shop}`))]), 'the ledger agrees')
 })

@@ -10,7 +10,7 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../access/merchant.ts'
 import type { Tx } from '../database/tables.ts'
-import { addAction, bodyOf } from './action.ts'
+import { addAction, defineBody } from './action.ts'
 import { InvoiceLine, lineColumnsSql } from './amounts.ts'
 import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
 import { Dispute, DisputeSettlement, disputeParcels, settleDispute } from './disputes.ts'
@@ -168,8 +168,8 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
       message: 'Invoice Updated Successfully',
       body:
         step === 'reject' || step === 'cancel'
-          ? bodyOf('InvoiceRefusal', { reason: Reason })
-          : bodyOf('InvoiceDecision', { reason: Type.Optional(Reason) }),
+          ? defineBody('InvoiceRefusal', { reason: Reason })
+          : defineBody('InvoiceDecision', { reason: Type.Optional(Reason) }),
       act: (tx, call) => decideInvoice(tx, step, call),
     })
   addAction(app, pool, {
@@ -181,7 +181,7 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
     message: 'Invoice Deposited Successfully',
     onDone,
     description: 'A repetition of the request changes nothing.',
-    body: bodyOf('InvoicePayment', payment),
+    body: defineBody('InvoicePayment', payment),
     act: depositInvoice,
   })
   addAction(app, pool, {
@@ -230,7 +230,7 @@ export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = 
     action: 'invoice.approved',
     summary: 'Approve a submitted invoice',
     message: 'Invoice Approved Successfully',
-    body: bodyOf('InvoiceApproval', {}),
+    body: defineBody('InvoiceApproval', {}),
     act: (tx, call) => decideInvoice(tx, 'approve', call),
   })
   addAction(app, pool, {

@@ -1,7 +1,7 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, bodyOf, type Call, refuse } from './action.ts'
+import { type Acted, type Call, defineBody, refuse } from './action.ts'
 import { BankReference, Day, nullable, sum } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { type LockedParcel, lockParcels, readClock } from './parcels.ts'
@@ -153,7 +153,7 @@ export const decideInvoice = async (
 
 const freeSql = 'update money_lines set invoice_id = null where tenant_id = $1 and invoice_id = $2'
 
-/** Responds with the invoice as the transaction wrote it. */
+/** Returns the invoice as the transaction wrote it. */
 const readAgain = async (
   tx: Tx,
   tenant: string,
@@ -191,7 +191,7 @@ export const depositInvoice = async (
     await tx.client.query(logSql, [tenant, merchant_id, 'money.paid', ...values, now, true, JSON.stringify(details)])
   }
   const paid = JSON.stringify({ ...details, total: invoice.total.toFixed(2), currency })
-  // The entry has no parcel: an empty waybill number takes its position.
+  // The entry has no parcel: an empty waybill number gives it one position in the feed.
   const values = [tenant, merchant_id, 'invoice.deposited', [''], [''], now, invoice.is_silent, paid]
   await tx.client.query(logSql, values)
   return readAgain(tx, tenant, number, [invoice_no])
@@ -219,12 +219,12 @@ const paidParcelsSql = `
 
 const maxPerEntry = 1000
 
-/** Writes a log entry. Its parcels are locked, so that the entries of a waybill keep their order. */
+/** Writes a log entry. The caller has locked its parcels, so the entries of a waybill keep their order. */
 const logSql = `
   insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at, is_relayed, details)
   values ($1, $2, $3, $4, $5, 'staff', $6, $7, $8)`
 
-export const ChargesPayment = bodyOf('ChargesPayment', { bank_reference: BankReference })
+export const ChargesPayment = defineBody('ChargesPayment', { bank_reference: BankReference })
 
 /** Books that a merchant paid the charges that it keeps apart. Repeating the reference changes nothing. */
 export const payCharges = async (

@@ -88,7 +88,7 @@ t.test('lines after a delivery', async t => {
     t.strictSame(await kinds('DM93000015'), ['delivered'], 'the second delivery booked nothing')
   })
 
-  t.test('money that has moved on cannot be taken back, and the refusal names the remedy', async t => {
+  t.test('refuses to take back money that has moved on, and names the remedy', async t => {
     await deliver('DM93000021')
     const { data } = (await handOver(1000, 900)).body
     const refused = async (sentence: RegExp) =>
@@ -187,7 +187,7 @@ t.test('lines after a delivery', async t => {
     t.match(await invoice(), { kind: 'made', total: 550 + 100 + 300 })
   })
 
-  t.test('a merchant cannot dispute all of an invoice', async t => {
+  t.test('refuses a dispute of a whole invoice', async t => {
     await deliver('DM93000041')
     t.equal((await handOver(1000)).status, 200)
     const { invoice_no: no } = await invoice()
@@ -235,7 +235,7 @@ t.test('lines after a delivery', async t => {
     const [made, refused] = await race('invoices', invoice, () => takeBack('DM93000402'))
     t.equal(made.kind, 'made')
     t.match(refused.body.errors, {
-      waybill_number: ['What DM93000402 booked is on an invoice: cancel the invoice first.'],
+      waybill_number: ['The money of DM93000402 is on an invoice: cancel the invoice first.'],
     })
   })
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, bodyOf, type Call, refuse } from './action.ts'
+import { type Acted, type Call, defineBody, refuse } from './action.ts'
 import { Day } from './fields.ts'
 import { chargesSql } from './ledger.ts'
 import { type Clock, hasLaterSql, lockTakeBacks, readClock } from './parcels.ts'
@@ -20,7 +20,7 @@ export const Made = Type.Object(
 )
 export type Made = Static<typeof Made>
 
-export const NewInvoices = bodyOf('NewInvoices', {
+export const NewInvoices = defineBody('NewInvoices', {
   merchant_id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
   all: Type.Optional(Type.Literal(true, { must: 'be true', examples: [true] })),
   until: { ...Day, description: 'The last day whose lines to take; today at the latest.' },
@@ -52,7 +52,7 @@ const merchantsSql = `
 const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { until } }: Wanted): Promise<Made> => {
   await lockTakeBacks(tx, tenant, merchant_id, 'shared')
   const clock = await readClock(tx, tenant)
-  // Frees the lines again if there is nothing to pay.
+  // A rollback to the savepoint frees the lines if there is nothing to pay.
   await tx.client.query('savepoint invoice')
   const { rows } = await tx.client.query(takeSql, [tenant, merchant_id, clock.journalId, until])
   const { total, charges_due, ...sums } = rows[0]

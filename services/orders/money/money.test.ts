@@ -28,7 +28,7 @@ t.test('money', async t => {
   const { make, makeOfBooks, move, get, rows, pool, request, staffToken, booksToken } = await ordersFixture(t, {
     file,
   })
-  const linesOf = (waybill: string) =>
+  const readLines = (waybill: string) =>
     rows('select * from money_lines where waybill_number = $1 order by line_no', [waybill])
   const numbers = (line: Record<string, unknown>, ...names: string[]) => names.map(name => Number(line[name]))
   const charges = ['cod', 'delivery', 'cod_fee', 'return_fee', 'tax', 'withholding']
@@ -40,7 +40,7 @@ t.test('money', async t => {
     await make(['DM90000001'], { ...confirmed, cod: 2500, weight: 1 })
     const response = await move(['DM90000001'], 'key_13', { collected_by: 'Nimal' })
     t.equal(response.status, 200, JSON.stringify(response.body))
-    const [line, ...others] = await linesOf('DM90000001')
+    const [line, ...others] = await readLines('DM90000001')
     t.strictSame(others, [])
     // Galle: 450. Fee: 1 % of 2,500. Tax: 18 % of 475. Withholding: 2 % of 2,500.
     t.strictSame(numbers(line, ...charges), [2500, 450, 25, 0, 85.5, 50])
@@ -63,7 +63,7 @@ t.test('money', async t => {
     await make(waybills, { ...confirmed, cod: 1000, weight: 1 })
     const collected = { DM90000012: { method: 'card' }, DM90000013: { amount: 900.5, reason: 'Discount of the shop' } }
     t.equal((await move(waybills, 'handed', { collected })).status, 200)
-    const [line] = await linesOf('DM90000011')
+    const [line] = await readLines('DM90000011')
     t.strictSame(
       await rows(
         `select debit, amount::float8 from ledger_transfers where journal_id = $1 and credit like 'merchant:%'
@@ -83,7 +83,7 @@ t.test('money', async t => {
     await make(['DM90000021'], { ...confirmed, cod: 0, weight: 1 })
     await make(['DM90000022'], { ...confirmed, cod: 100, weight: 1 })
     t.equal((await move(['DM90000021', 'DM90000022'], 'key_13')).status, 200)
-    const [[prepaid], [small]] = await Promise.all([linesOf('DM90000021'), linesOf('DM90000022')])
+    const [[prepaid], [small]] = await Promise.all([readLines('DM90000021'), readLines('DM90000022')])
     t.strictSame(numbers(prepaid, ...charges), [0, 450, 0, 0, 81, 0])
     t.strictSame([prepaid.method, prepaid.cash_account], [null, null])
     t.strictSame(numbers(small, ...charges), [100, 450, 20, 0, 84.6, 2])
@@ -92,9 +92,9 @@ t.test('money', async t => {
 
   t.test('a return books the fee by weight; a move that books nothing writes no line', async t => {
     await make(['DM90000031'], { ...confirmed, cod: 700, weight: 2.5 })
-    t.strictSame(await linesOf('DM90000031'), [])
+    t.strictSame(await readLines('DM90000031'), [])
     t.equal((await move(['DM90000031'], 'key_21')).status, 200)
-    const [line] = await linesOf('DM90000031')
+    const [line] = await readLines('DM90000031')
     t.strictSame(numbers(line, ...charges), [0, 0, 0, 200, 36, 0])
     await checked(t)
   })
@@ -102,7 +102,7 @@ t.test('money', async t => {
   t.test('a second delivery of a parcel books nothing more', async t => {
     await make(['DM90000041'], { ...confirmed, cod: 300, weight: 1 })
     for (const key of ['key_13', 'key_2', 'key_13']) t.equal((await move(['DM90000041'], key)).status, 200)
-    t.equal((await linesOf('DM90000041')).length, 1)
+    t.equal((await readLines('DM90000041')).length, 1)
     await checked(t)
   })
 
@@ -135,20 +135,20 @@ t.test('money', async t => {
         collected: ['Leave this out: the status books no delivery.'],
       },
     )
-    t.strictSame(await linesOf('DM90000051'), [])
+    t.strictSame(await readLines('DM90000051'), [])
     const partly = { DM90000051: { amount: 200, reason: 'One pair of two' }, DM90000052: { amount: 0, reason: 'None' } }
     t.equal((await move(['DM90000051', 'DM90000052'], 'key_14', { collected: partly })).status, 200)
-    t.match(await linesOf('DM90000051'), [{ cod: '200.00', reason: 'One pair of two' }])
+    t.match(await readLines('DM90000051'), [{ cod: '200.00', reason: 'One pair of two' }])
   })
 
   t.test('a repeated move with its key books once; one of two concurrent moves is refused', async t => {
     await make(['DM90000061', 'DM90000062'], { ...confirmed, cod: 500 })
     const headers = { 'idempotency-key': 'money 1' }
     for (let n = 0; n < 2; n++) t.equal((await move(['DM90000061'], 'key_13', {}, { headers })).status, 200)
-    t.equal((await linesOf('DM90000061')).length, 1)
+    t.equal((await readLines('DM90000061')).length, 1)
     const both = await Promise.all([move(['DM90000062'], 'key_13'), move(['DM90000062'], 'handed')])
     t.strictSame(both.map(({ status }) => status).sort(), [200, 422])
-    t.equal((await linesOf('DM90000062')).length, 1)
+    t.equal((await readLines('DM90000062')).length, 1)
     await checked(t)
   })
 
@@ -156,14 +156,14 @@ t.test('money', async t => {
     const page = readFileSync(new URL('../../../docs/money.md', import.meta.url), 'utf8')
     const examples = page.split('\n').filter(line => /^\| \d+ \| [\d.]+ \| (delivered|partly|returned) /.test(line))
     t.equal(examples.length, 6)
-    const statusOf: Record<string, string> = { delivered: 'key_13', partly: 'key_14', returned: 'key_21' }
+    const statusKeys: Record<string, string> = { delivered: 'key_13', partly: 'key_14', returned: 'key_21' }
     for (const [index, example] of examples.entries()) {
       const [, cod, kg, kind = '', paid, ...booked] = example.split('|').map(cell => cell.trim())
       const waybill = `DM9100000${index}`
       await make([waybill], { ...confirmed, cod: Number(cod), weight: Number(kg) })
       const collected =
         kind === 'partly' ? { collected: { [waybill]: { amount: Number(paid), reason: 'Kept one' } } } : {}
-      t.equal((await move([waybill], statusOf[kind], collected)).status, 200)
+      t.equal((await move([waybill], statusKeys[kind], collected)).status, 200)
       const [line] = await rows(`select *, ${netSql} as net from money_lines line where waybill_number = $1`, [waybill])
       t.strictSame(numbers(line, ...charges, 'net'), [paid, ...booked.slice(0, 6)].map(Number), example)
     }
@@ -225,7 +225,7 @@ t.test('money', async t => {
   })
 
   t.test('the check finds a transfer that differs from its lines, a doubled line and a missing one', async t => {
-    const [{ journal_id: journal }] = await linesOf('DM90000041')
+    const [{ journal_id: journal }] = await readLines('DM90000041')
     await rows(`update ledger_transfers set amount = amount + 0.01 where journal_id = $1 and credit = 'tax'`, [journal])
     const copied = (await rows('select * from money_lines where waybill_number = $1', ['DM90000031'])).length
     await rows(

@@ -1,9 +1,9 @@
 import type { Booking } from '../statuses/statuses.ts'
 import { transfersOfMovesSql } from './ledger.ts'
 
-// Builds the part of a move's statement that books money: COD, charges, fees, tax (docs/money.md). It reads the queries
+// Builds the part of a move's statement that books money: COD, charges, fees, tax (docs/money.md). Reads the queries
 // `clock` (now, journal_id) and `moved` (merchant_id, waybill_number, cod, weight, delivery_charge). $1 is the tenant,
-// $2 the waybills, $4 the mover's name. It reads each table once, not once for each parcel: a full join is never a
+// $2 the waybills, $4 the mover's name. Reads each table once, not once for each parcel: a full join is never a
 // nested loop, and `offset 0` makes Postgres keep the terms by merchant.
 
 /**

@@ -35,7 +35,7 @@ const lockNameSql = `
 
 /**
  * Keeps moves of a merchant's parcels from being taken back while an invoice takes their lines, and vice versa.
- * Invoices share the lock. It takes a statement of its own, so that the next one sees what the other side wrote.
+ * Invoices share the lock. The lock is a statement of its own, so that the next one sees what the other side wrote.
  */
 export const lockTakeBacks = async (
   tx: Tx,
@@ -47,7 +47,7 @@ export const lockTakeBacks = async (
   await tx.client.query(text, [tenant, `take-backs ${merchantId}`])
 }
 
-/** Holds the time, its day in the tenant's time zone, and a new journal. Read it once all locks are held. */
+/** Holds the time, its day in the tenant's time zone, and the id of a new journal. Read it once all locks are held. */
 export interface Clock {
   readonly now: Date
   readonly today: string

@@ -36,7 +36,7 @@ export const isUninvoicedSql = `line.invoice_id is null and line.kind <> 'handed
 export const paidSql = `(${netSql} + case when charges_apart then ${chargesSql} else 0 end)`
 
 /**
- * Selects the terms of the invoice $2: the merchant's own may have changed since. Joins `line`, on its invoice.
+ * Selects the terms of the invoice $2, since the merchant's own may have changed, and joins them to its lines, `line`.
  */
 export const invoiceTermsSql = `(
     select invoice_id, charges_due <> 0 as charges_apart from invoices where tenant_id = $1 and invoice_id = $2

@@ -7,7 +7,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, addAction, bodyOf, type Call, refuseAny, refuseValues } from './action.ts'
+import { type Acted, addAction, type Call, defineBody, refuseAny, refuseValues } from './action.ts'
 import {
   AccountConfirmation,
   AccountDetails,
@@ -55,7 +55,7 @@ const PayRunQuery = Type.Object({
   format: formatField('json', 'csv'),
   date: Type.Optional({ ...Day, description: 'Leaves out invoices approved after this day. Default: today.' }),
 })
-const PaidRun = bodyOf('PaidRun', {
+const PaidRun = defineBody('PaidRun', {
   invoice_nos: Type.Array(Type.String({ maxLength: 100 }), {
     minItems: 1,
     maxItems: 1000,

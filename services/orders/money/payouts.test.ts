@@ -62,7 +62,7 @@ t.test('the pay run', async t => {
   })
 
   t.test('the pay run of a day has the invoices approved by its end, by a person or by silence', async t => {
-    const runOf = async (date: string) => {
+    const readRun = async (date: string) => {
       const { payouts, left_out } = (await staffGet(`/payout?date=${date}`)).body.data
       return [...payouts, ...left_out].map(({ invoice_no }: { invoice_no: string }) => invoice_no).toSorted()
     }
@@ -74,10 +74,10 @@ t.test('the pay run', async t => {
       where invoice_no = $1`,
       [numbers[1], midnight],
     )
-    t.strictSame(await runOf('2026-02-28'), [])
-    t.strictSame(await runOf('2026-03-01'), [numbers[1]], 'three days without an objection had passed')
-    t.strictSame(await runOf('2026-03-02'), numbers.toSorted())
-    t.strictSame(await runOf(today), numbers.toSorted())
+    t.strictSame(await readRun('2026-02-28'), [])
+    t.strictSame(await readRun('2026-03-01'), [numbers[1]], 'three days without an objection had passed')
+    t.strictSame(await readRun('2026-03-02'), numbers.toSorted())
+    t.strictSame(await readRun(today), numbers.toSorted())
     for (const [date, error] of Object.entries({
       '2026-02-30': 'There is no day 2026-02-30.',
       tomorrow: 'The date field must be a day such as 2026-02-19.',
@@ -107,7 +107,7 @@ t.test('the pay run', async t => {
     t.equal((await change(999_999)).status, 404)
   })
 
-  t.test('the list for the bank is CSV in which no spreadsheet finds a formula', async t => {
+  t.test('serves the list for the bank as CSV in which no spreadsheet finds a formula', async t => {
     const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
     const { payload } = await app.inject({ url: '/api/staff/payout?format=csv', headers })
     const [head, row] = payload.split('\r\n')

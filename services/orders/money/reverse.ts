@@ -26,22 +26,22 @@ export const reverseBooking = async (
   if (!(await findLine())) return {}
   await lockTakeBacks(tx, tenant, merchant_id, 'exclusive')
   const line = await findLine()
-  const obstacle =
-    line.obstacle ?? ((await findOpenHandover(tx, tenant, waybill)) && 'is in an open handover: settle it first')
-  if (obstacle) return { waybill_number: [`What ${waybill} booked ${obstacle}.`] }
+  const blockReason =
+    line.block_reason ?? ((await findOpenHandover(tx, tenant, waybill)) && 'is in an open handover: settle it first')
+  if (blockReason) return { waybill_number: [`The money of ${waybill} ${blockReason}.`] }
   const { journalId, today } = await readClock(tx, tenant)
   await tx.client.query(reverseSql, [tenant, waybill, line.line_no, journalId, today, by, reason])
   await bookJournal(tx, tenant, journalId, [waybill])
   return {}
 }
 
-/** Selects the line that the move at $3 booked; it booked none if an earlier move had booked the parcel. */
+/** Selects the line that the move at $3 booked: none if an earlier move had booked the parcel. */
 const liveSql = `
   select line_no, case
       when invoice_id is not null then 'is on an invoice: cancel the invoice first'
       when banked_by is not null or ${hasLaterSql('handed_over')} then
         'was handed over: compensate the merchant, or settle a dispute, instead'
-    end as obstacle
+    end as block_reason
   from money_lines line
   where tenant_id = $1 and waybill_number = $2 and kind in ('delivered', 'returned')
     and uuid_extract_timestamp(journal_id) >= date_trunc('milliseconds', $3::timestamptz)

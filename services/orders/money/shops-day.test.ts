@@ -50,7 +50,7 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   t.equal((await move(waybills.slice(43), 'key_21')).status, 200)
   await balance({ with_riders: 41_800, at_office: 0, payable_now: -1239, balance: 15_877.2 })
 
-  // 500 is missing; a second person decides that Nimal owes them.
+  // 500 is missing; a second person decides that Nimal owes it.
   const short = await staff('/cash/handover', { collected_by: 'Nimal', declared: 41_800, counted: 41_300 })
   t.match(short, { state: 'open', expected: 41_800 })
   await balance({ with_riders: 41_800, at_office: 0 })
@@ -76,23 +76,23 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   await balance({ held: 425.4, balance: 425.4 })
   await finance({ state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' })
   const lookUp = await request('POST', '/api/public/merchant/order/lookup', { waybill_numbers: waybills.slice(0, 2) })
-  const moneyOf = [
+  const expectedMoney = [
     { finance_state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' },
     { finance_state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001', invoice_no: made.invoice_no },
   ]
-  t.match(lookUp.body.data, moneyOf)
+  t.match(lookUp.body.data, expectedMoney)
   for (const [n, waybill_number] of waybills.slice(0, 2).entries()) {
-    const seen = { waybill_number, ...moneyOf[n] }
+    const seen = { waybill_number, ...expectedMoney[n] }
     for (const from of [get, staffGet]) {
       t.match((await from(`/order/${waybill_number}`)).body.data, seen)
       for (const query of ['', '&noPagination'])
         t.match((await from(`/order?waybill_number=${waybill_number}${query}`)).body.data, [seen], query)
     }
   }
-  const told = (await get('/order/changes?limit=500')).body.data.filter(
+  const paidChanges = (await get('/order/changes?limit=500')).body.data.filter(
     ({ type }: { type: string }) => type === 'money.paid',
   )
-  t.equal(told.length, 42, 'neither the disputed parcel nor the returned parcels are paid')
+  t.equal(paidChanges.length, 42, 'neither the disputed parcel nor the returned parcels are paid')
   await finance({ waybill_number: waybills[1], state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001' })
 
   const decision = { waybill_numbers: [delivered[0]], adjustment: 100, reason: 'We pay for the box' }
@@ -121,8 +121,8 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   }
   for (const [name, closing] of Object.entries(closings)) await account(name, closing)
   const page = readFileSync(new URL('../../../docs/money.md', import.meta.url), 'utf8')
-  const story = page.slice(page.indexOf("## A shop's day"))
-  for (const figure of ['41,800', '41,300', '15,877.20', '15,451.80', '425.40', '525.40', '25,822.80'])
-    t.match(story, figure, `docs/money.md has ${figure}`)
+  const section = page.slice(page.indexOf("## A shop's day"))
+  for (const amount of ['41,800', '41,300', '15,877.20', '15,451.80', '425.40', '525.40', '25,822.80'])
+    t.match(section, amount, `docs/money.md has ${amount}`)
   t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
 })

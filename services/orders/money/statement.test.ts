@@ -27,7 +27,7 @@ t.test('statements', async t => {
   await deliver('DM94000003')
   const [{ today }] = await rows('select (now() at time zone time_zone)::date::text as today from tenants')
 
-  t.test('a parcel keeps the day of its delivery when its cash is handed over', async t => {
+  t.test('a parcel keeps the day of its delivery after the handover of its cash', async t => {
     await make(['DM94000009'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     await move(['DM94000009'], 'key_13', { collected_by: 'Sunil' })
     await rows(`update money_lines set booked_on = booked_on - 1 where waybill_number = 'DM94000009'`)

@@ -5,7 +5,7 @@ import { tenantFile } from '../test/tenant.ts'
 const { make, makeOfBooks, cancel, move, rows, apply, createToken, booksToken, staffToken } = await ordersFixture(t)
 await apply(tenantFile({ id: 'other' }))
 const unknown = ['The requested waybill does not exist in the system.']
-const statuses = async (waybills: string[]) =>
+const readStatuses = async (waybills: string[]) =>
   (await rows('select status_key from orders where waybill_number = any($1) order by waybill_number', [waybills])).map(
     row => row.status_key,
   )
@@ -16,7 +16,7 @@ t.test('a merchant cancels its own drafts and confirmed orders', async t => {
   const response = await cancel(['DM00000002', 'DM00000001'])
   t.equal(response.status, 200)
   t.strictSame(response.body, { message: 'Orders Cancelled Successfully', data: ['DM00000002', 'DM00000001'] })
-  t.strictSame(await statuses(['DM00000001', 'DM00000002']), ['key_3', 'key_3'])
+  t.strictSame(await readStatuses(['DM00000001', 'DM00000002']), ['key_3', 'key_3'])
   t.strictSame(
     await rows(`select status_key, staff_name from order_events where waybill_number = 'DM00000001' order by event_id`),
     [
@@ -50,7 +50,7 @@ t.test('refuses orders under way, cancelled or of another merchant, and cancels 
       'waybill_numbers.5': ['The waybill_numbers.5 field has a duplicate value.'],
     }),
   )
-  t.strictSame(await statuses(['DM00000010', 'DM00000013']), ['key_2', 'key_1'])
+  t.strictSame(await readStatuses(['DM00000010', 'DM00000013']), ['key_2', 'key_1'])
   t.strictSame(await rows(outbox), before)
 })
 
@@ -60,7 +60,7 @@ t.test('the account of the same merchant at another courier has no such order', 
   t.strictSame((await cancel(['DM00000020'], abroad)).body, refusal({ 'waybill_numbers.0': unknown }))
   t.strictSame((await cancel(['DM00000020'], { token: booksToken })).body, refusal({ 'waybill_numbers.0': unknown }))
   t.equal((await cancel(['DM00000020'], { token: staffToken })).status, 401)
-  t.strictSame(await statuses(['DM00000020']), ['key_1'])
+  t.strictSame(await readStatuses(['DM00000020']), ['key_1'])
 })
 
 t.test('a repeated request with its Idempotency-Key gets the first response', async t => {

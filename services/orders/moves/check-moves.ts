@@ -43,14 +43,14 @@ export const checkMoves = (
     const path = `waybill_numbers.${index}`
     if (seen.has(waybill)) errors[path] = [`The ${path} field has a duplicate value.`]
     else if (from === undefined) errors[path] = ['The requested waybill does not exist in the system.']
-    else if (isKnown && !legalMoves(from, mover, statuses).includes(to))
+    else if (isKnown && !listLegalMoves(from, mover, statuses).includes(to))
       errors[path] = [`${waybill} is ${nameStatus(from, statuses)}: ${writeHint(from, to, mover, statuses)}`]
     seen.add(waybill)
   }
   return errors
 }
 
-const legalMoves = (from: string, mover: Mover, statuses: Statuses): readonly string[] =>
+const listLegalMoves = (from: string, mover: Mover, statuses: Statuses): readonly string[] =>
   ('staffName' in mover ? statuses.get(from)?.moves : merchantMoves[from]) ?? []
 
 const writeHint = (from: string, to: string, mover: Mover, statuses: Statuses): string => {
@@ -60,7 +60,7 @@ const writeHint = (from: string, to: string, mover: Mover, statuses: Statuses): 
     const verb = to === cancelledKey ? 'cancel' : 'confirm'
     return `${whoMay(mover)} only ${verb} an order that is ${movable.map(name).join(' or ')}.`
   }
-  const moves = legalMoves(from, mover, statuses)
+  const moves = listLegalMoves(from, mover, statuses)
   return moves.length > 0 ? `it may move to ${moves.map(name).join(', ')}.` : 'it may not move any more.'
 }
 

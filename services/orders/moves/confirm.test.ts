@@ -4,7 +4,7 @@ import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 const { make, makeOfBooks, cancel, request, get, rows, booksToken, staffToken } = await ordersFixture(t)
 const confirm = (waybill_numbers: unknown, options = {}) =>
   request('POST', '/api/public/merchant/order/confirm', { waybill_numbers }, options)
-const statuses = async (waybills: string[]) =>
+const readStatuses = async (waybills: string[]) =>
   (await rows('select status_key from orders where waybill_number = any($1) order by waybill_number', [waybills])).map(
     row => row.status_key,
   )
@@ -14,7 +14,7 @@ t.test('a merchant confirms its own drafts: timeline, events and changes show th
   const response = await confirm(['DM00000002', ' DM00000001 '])
   t.equal(response.status, 200)
   t.strictSame(response.body, { message: 'Orders Confirmed Successfully', data: ['DM00000002', 'DM00000001'] })
-  t.strictSame(await statuses(['DM00000001', 'DM00000002']), ['key_2', 'key_2'])
+  t.strictSame(await readStatuses(['DM00000001', 'DM00000002']), ['key_2', 'key_2'])
   const { timeline } = (await get('/order/DM00000001')).body.data
   t.match(timeline, [{ status: { key: 'key_2' }, user: { first_name: 'Lanka Shoes' } }, { status: { key: 'key_1' } }])
   t.strictSame(await rows(`select waybill_numbers, status_keys from outbox where type = 'order.status_changed'`), [
@@ -41,7 +41,7 @@ t.test('refuses orders that are not drafts of the merchant, and confirms none', 
       'waybill_numbers.4': ['The waybill_numbers.4 field has a duplicate value.'],
     }),
   )
-  t.strictSame(await statuses(['DM00000010', 'DM00000013']), ['key_1', 'key_1'])
+  t.strictSame(await readStatuses(['DM00000010', 'DM00000013']), ['key_1', 'key_1'])
   t.equal((await confirm(['DM00000010'], { token: staffToken })).status, 401)
   t.equal((await confirm([])).status, 422)
   t.equal((await confirm(Array.from({ length: 1001 }, (_, n) => `DM${n}`))).status, 422)

@@ -14,7 +14,7 @@ import { checkMoves, findActor, type Mover, nameMover } from './check-moves.ts'
 /** Holds the options of routes that change orders. */
 export interface ChangeOptions {
   readonly pool: pg.Pool
-  /** Is called after a change is committed. */
+  /** Runs after a change is committed. */
   readonly onChanged: (tenant: string) => void
 }
 

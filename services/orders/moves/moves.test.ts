@@ -8,11 +8,11 @@ const fixture = await ordersFixture(t)
 const { app, make, makeOfBooks, move, rows, request, token, staffOf, staffToken, apply, database } = fixture
 await apply(tenantFile({ id: 'other' }))
 
-const statusOf = async (waybill: string): Promise<string> =>
+const readStatus = async (waybill: string): Promise<string> =>
   (await rows('select status_key from orders where waybill_number = $1', [waybill]))[0].status_key
-const eventsOf = (waybill: string) =>
+const readEvents = (waybill: string) =>
   rows(`select status_key, staff_name, note from order_events where waybill_number = $1 order by event_id`, [waybill])
-const outboxOf = (waybill: string) =>
+const readOutbox = (waybill: string) =>
   rows(
     `select type, waybill_numbers, status_keys, note from outbox where $1 = any(waybill_numbers) order by outbox_id`,
     [waybill],
@@ -25,13 +25,13 @@ t.test('a move writes the orders, their timelines and one outbox row', async t =
   t.equal(response.status, 200)
   t.strictSame(response.body, { message: 'Order Status Updated Successfully', data: ['DM10000002', 'DM10000001'] })
   for (const waybill of ['DM10000001', 'DM10000002']) {
-    t.equal(await statusOf(waybill), 'key_5')
-    t.strictSame(await eventsOf(waybill), [
+    t.equal(await readStatus(waybill), 'key_5')
+    t.strictSame(await readEvents(waybill), [
       { status_key: 'key_2', staff_name: null, note: null },
       { status_key: 'key_5', staff_name: 'Kamal Perera', note: 'Van 7' },
     ])
   }
-  const [created, moved, ...more] = await outboxOf('DM10000001')
+  const [created, moved, ...more] = await readOutbox('DM10000001')
   t.equal(created.type, 'order.created')
   t.strictSame(moved, {
     type: 'order.status_changed',
@@ -57,9 +57,9 @@ t.test('refuses an illegal move, names the legal ones, and moves no order in the
       'waybill_numbers.3': unknown,
     }),
   )
-  t.equal(await statusOf('DM10000010'), 'key_2')
-  t.equal((await eventsOf('DM10000010')).length, 1)
-  t.equal((await outboxOf('DM10000010')).length, 1)
+  t.equal(await readStatus('DM10000010'), 'key_2')
+  t.equal((await readEvents('DM10000010')).length, 1)
+  t.equal((await readOutbox('DM10000010')).length, 1)
   t.strictSame(
     (await move(['DM10000010'], 'key_10')).body,
     refusal({
@@ -76,10 +76,10 @@ t.test('refuses an unknown field of a move and suggests the nearest known one', 
   const { status, body } = await move(['DM10000015'], 'key_5', { notes: 'Van 7' })
   t.equal(status, 422)
   t.strictSame(body, refusal({ notes: ['The notes field is not known. Did you mean note?'] }))
-  t.equal(await statusOf('DM10000015'), 'key_2')
+  t.equal(await readStatus('DM10000015'), 'key_2')
 })
 
-t.test('an invalid body is refused field by field', async t => {
+t.test('refuses an invalid body field by field', async t => {
   await make(['DM10000020'])
   const table: [unknown, unknown, Record<string, unknown>, Record<string, string[]>][] = [
     [
@@ -168,7 +168,7 @@ t.test('with an Idempotency-Key a request runs once', async t => {
   const again = await move(['DM10000040'], 'key_2', {}, options)
   t.strictSame([first.status, first.headers['idempotency-replayed']], [200, undefined])
   t.strictSame([again.status, again.headers['idempotency-replayed'], again.body], [200, 'true', first.body])
-  t.equal((await eventsOf('DM10000040')).length, 2)
+  t.equal((await readEvents('DM10000040')).length, 2)
   const other = await move(['DM10000040'], 'key_3', {}, options)
   t.strictSame(Object.keys(other.body.errors), ['idempotency-key'])
 })
@@ -216,12 +216,12 @@ t.test('the outbox has the events of a waybill in the order of their moves', asy
   await make(['DM10000050'], { initial_status_key: 'key_2' })
   for (const key of ['key_5', 'key_6', 'key_8', 'key_9']) t.equal((await move(['DM10000050'], key)).status, 200)
   t.strictSame(
-    (await outboxOf('DM10000050')).map(row => row.status_keys[0]),
+    (await readOutbox('DM10000050')).map(row => row.status_keys[0]),
     ['key_2', 'key_5', 'key_6', 'key_8', 'key_9'],
   )
 })
 
-t.test('the wait for a locked order is bounded', async t => {
+t.test('a move waits for a locked order for a limited time', async t => {
   await make(['DM10000060'])
   const client = await connectTo(t, database.ownerUrl)
   await client.query(`select set_config('app.tenant', 'demo', false)`)
@@ -234,7 +234,7 @@ t.test('the wait for a locked order is bounded', async t => {
   t.equal((await move(['DM10000060'], 'key_2')).status, 200)
 })
 
-t.test('a move that waited for another is checked against the result of the other', async t => {
+t.test('checks a move that waited for another against the result of the other', async t => {
   await make(['DM10000070'])
   const client = await connectTo(t, database.ownerUrl)
   await client.query(`select set_config('app.tenant', 'demo', false)`)

@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import { followTakeBack } from '../attempts/attempts.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Acted, addAction, bodyOf, refuse } from '../money/action.ts'
+import { type Acted, addAction, defineBody, refuse } from '../money/action.ts'
 import { Reason } from '../money/fields.ts'
 import { lockParcels } from '../money/parcels.ts'
 import { reverseBooking } from '../money/reverse.ts'
@@ -27,7 +27,7 @@ export const takeBackRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (a
     description:
       'The order returns to its previous status; the booking of the move is reversed. The customer gets no message.',
     params: Type.Object({ waybill: Type.String({ maxLength: 100 }) }),
-    body: bodyOf('TakeBack', { reason: Reason }),
+    body: defineBody('TakeBack', { reason: Reason }),
     data: TakenBack,
     onDone: onChanged,
     act: (tx, { tenant, by, id: waybill, body: { reason } }) => takeBack(tx, tenant, waybill, by.name, reason),
@@ -44,11 +44,11 @@ const takeBack = async (
   const [order] = isWaybill.test(waybill) ? await lockParcels(tx, tenant, [waybill]) : []
   if (!order) return { kind: 'unknown', what: 'waybill' }
   const [newest, before] = await tx.rows(newestSql, [tenant, waybill])
-  if (!before) return refuse('waybill_number', `No move of ${waybill} is known that could be taken back.`)
+  if (!before) return refuse('waybill_number', `${waybill} has no move that can be taken back.`)
   if (!newest.is_counted) return refuse('waybill_number', `The newest move of ${waybill} was taken back already.`)
   const statuses = await findStatuses(tx, tenant)
   if (!statuses.has(before.status_key))
-    return refuse('waybill_number', `The status before, ${before.status_key}, is no longer in the set of statuses.`)
+    return refuse('waybill_number', `The previous status, ${before.status_key}, is no longer in the set of statuses.`)
   const errors = await reverseBooking(tx, tenant, { order, movedAt: newest.happened_at, by, reason })
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   const failed = deliveredKeys.includes(before.status_key) ? await findFailed(tx, tenant, [waybill]) : null
@@ -78,7 +78,7 @@ const takeBackSql = `
   ), event as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, is_counted)
     select $1, $2, $4, now, $5, $6, false from clock returning tenant_id
-  ), told as (
+  ), notified as (
     insert into log (tenant_id, type, waybill_numbers, status_keys, note, happened_at)
     select $1, '${takenBackEvent}', array[$2::text], array[$4::text], $6, now
     from clock, tenants where tenants.tenant_id = $1 and messaging returning log.tenant_id
