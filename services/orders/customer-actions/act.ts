@@ -117,7 +117,7 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
 const isRecipient = (order: OrderRow, recipient: string | undefined): boolean =>
   recipient === undefined ||
   [order.customer_phone, order.customer_secondary_phone ?? ''].some(phone =>
-    readDigits(phone).includes(recipient.slice(-7)),
+    readDigits(phone).endsWith(recipient.slice(-7)),
   )
 
 /** Names the customer in the audit by the id of the action. */

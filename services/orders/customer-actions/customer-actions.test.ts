@@ -389,4 +389,10 @@ t.test('refuses actions from the old phone number once it is corrected', async t
     t.strictSame(await act(stranger), [{ id: stranger.id, outcome: 'refused', detail, order: null }])
   t.match(await by('94770000102'), [{ outcome: 'asked' }])
   t.match(await act(action(waybill, 'cancel_order', { recipient: '94770000102' })), [{ outcome: 'done' }])
+  await make(['DM00000902'], { ...confirmed, customer_phone: '+44 7000 01015' })
+  t.match(
+    await act(action('DM00000902', 'cancel_order', { recipient: '94770000101' })),
+    [{ outcome: 'refused' }],
+    'the digits of the old number within the new one do not count',
+  )
 })
