@@ -18,7 +18,7 @@ const acceptedCounts = ({ control }: Fixture): Map<string, number> => {
   return counts
 }
 
-/** Checks that every message was accepted exactly once, or is in doubt and was sent at most once. */
+/** Checks that every message was accepted exactly once, or is unknown and was accepted at most once. */
 const nothingLostNothingDoubled = async (t: Tap, fixture: Fixture, ids: string[]) => {
   const counts = acceptedCounts(fixture)
   const rows = await fixture.rows('select message_id, status, provider_message_id from messages')
@@ -73,7 +73,7 @@ t.test('after a kill while the API hangs, another process sends each message who
   await spawnWorker(t, fixture, { SEND_SECONDS: '4' })
   await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 20)
   await nothingLostNothingDoubled(t, fixture, ids)
-  t.equal(await count(fixture, 'unknown'), 16, 'the written messages are in doubt')
+  t.equal(await count(fixture, 'unknown'), 16, 'the written messages are unknown')
   t.equal(await count(fixture, 'accepted'), 184)
 })
 

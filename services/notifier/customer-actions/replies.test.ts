@@ -134,7 +134,7 @@ t.test('a repeated press does not wait while the outcome is being stored', async
   t.equal(await counted('webhook_facts_total{kind="press_repeated"}'), 1)
 })
 
-t.test('replies to presses from before a restore are in doubt, and are not sent', async t => {
+t.test('replies to presses from before a restore become unknown, and are not sent', async t => {
   const { orders, pool, control, offer, settled, rows, texts } = await prepare(t)
   orders.decide.loses = true
   control.press({ message_id: await offer(), index: confirm })
