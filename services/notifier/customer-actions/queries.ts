@@ -82,8 +82,8 @@ export interface Address extends Person {
 
 /**
  * Stores the texts that people wrote after their newest `change_address` press that was not refused, until an hour
- * after orders asked for the address. Stores each as unconfirmed or, if it is too long, to be refused. Returns the new ones.
- * The people's conversations must be locked.
+ * after orders asked for the address. Stores each as unconfirmed or, if it is too long, to be refused. Returns the new
+ * ones. The people's conversations must be locked.
  */
 export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<Address[]> => {
   if (written.length === 0) return []
@@ -126,7 +126,7 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
   return rows
 }
 
-/** Queues confirmed addresses for orders unless a later one was confirmed. The people's conversations must be locked. */
+/** Queues confirmed addresses for orders unless a later one is confirmed. The people's conversations must be locked. */
 export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
   const rows = await query(tx)`

@@ -170,7 +170,7 @@ t.test('presses that arrive together act in the order of their times', async t =
   )
 })
 
-t.test('an action at which orders fails, or an unknown tenant, does not block others', async t => {
+t.test('an action that fails at orders, or an unknown tenant, does not block others', async t => {
   const { orders, actions, pool, rows, stored } = await prepare(t)
   await actions.stop()
   await insertActions(rows, ['DM1', 'DM2', 'DM3'])

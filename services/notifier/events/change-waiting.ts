@@ -91,8 +91,8 @@ const findReportedStatus = ({ ruleEvent, source }: Waiting): string | undefined 
 }
 
 /**
- * Rebuilds messages about edited orders in place: rule, hours, send time and queue position stay, and the pre-send check
- * looks at the new recipient. Cancels a message that cannot be rebuilt. A message in flight may have reached the
+ * Rebuilds messages about edited orders in place: rule, hours, send time and queue position stay, and the pre-send
+ * check looks at the new recipient. Cancels a message that cannot be rebuilt. A message in flight may have reached the
  * old recipient: it keeps its content, and the notifier never resends it on its own.
  */
 export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly OrderEvent[]): Promise<void> => {
