@@ -49,7 +49,7 @@ t.test('an empty body counts as no body, even with a JSON content type', async t
   t.match([message.status, message.body.errors], [422, { template: ['The template field is required.'] }])
 })
 
-t.test('odd input is refused with 4xx', async t => {
+t.test('refuses odd input with 4xx', async t => {
   const { call } = await build(t)
   const oddText = messageTo('0770000101')
   const [component] = oddText.template.components

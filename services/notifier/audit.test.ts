@@ -12,7 +12,7 @@ const channel = `/api/channels/${phoneNumberId}`
 const wabaId = '102290129340398'
 const secrets = { access_token: 'demo-access-token', app_secret: 'an-app-secret', verify_token: 'a-verify-token' }
 
-/** Starts the application with an empty view of the audit: the entries of its set-up are left out. */
+/** Starts the application; omits the audit entries of its set-up. */
 const open = async (t: Parameters<typeof build>[0]) => {
   const fixture = await build(t)
   const [last] = await fixture.rows('select coalesce(max(audit_id), 0) as id from audit')
@@ -59,7 +59,7 @@ t.test('audits every change by staff, with its request', async t => {
   )
 })
 
-t.test('a refused or repeated request is not audited', async t => {
+t.test('audits no refused or repeated request', async t => {
   const { call, entries } = await open(t)
   await call('PUT', channel, { plan: 'lavish' })
   await call('POST', '/api/messages', messageTo('x'))

@@ -11,16 +11,16 @@ const count = async ({ rows }: Fixture, statuses: string): Promise<number> =>
   (await rows(`select count(*)::int from messages where status = any('{${statuses}}')`))[0].count
 
 /** Counts how often the simulator accepted each message, by our id. */
-const acceptedCounts = ({ control }: Fixture): Map<string, number> => {
+const countAccepted = ({ control }: Fixture): Map<string, number> => {
   const counts = new Map<string, number>()
   for (const { biz_opaque_callback_data: id } of control.messages({ limit: 50_000 }))
     counts.set(`${id}`, (counts.get(`${id}`) ?? 0) + 1)
   return counts
 }
 
-/** Checks that every message was accepted exactly once, or is in doubt and was sent at most once. */
+/** Checks that every message was accepted exactly once, or is unknown and was accepted at most once. */
 const nothingLostNothingDoubled = async (t: Tap, fixture: Fixture, ids: string[]) => {
-  const counts = acceptedCounts(fixture)
+  const counts = countAccepted(fixture)
   const rows = await fixture.rows('select message_id, status, provider_message_id from messages')
   t.equal(rows.length, ids.length)
   t.same(
@@ -66,14 +66,14 @@ t.test('after a kill while the API hangs, another process sends each message who
   fixture.control.behave({ answer_latency_ms: 60_000 })
   const ids = await fixture.accept(...several(200))
   const worker = await spawnWorker(t, fixture, { WINDOW: '16', SEND_SECONDS: '4' })
-  await until('the places are taken', async () => (await count(fixture, 'sending')) === 16)
+  await until('the window is full', async () => (await count(fixture, 'sending')) === 16)
   await sleep(100)
   await worker.kill()
   fixture.control.behave({ answer_latency_ms: 0 })
   await spawnWorker(t, fixture, { SEND_SECONDS: '4' })
   await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 20)
   await nothingLostNothingDoubled(t, fixture, ids)
-  t.equal(await count(fixture, 'unknown'), 16, 'the written messages are in doubt')
+  t.equal(await count(fixture, 'unknown'), 16, 'the written messages are unknown')
   t.equal(await count(fixture, 'accepted'), 184)
 })
 
@@ -99,11 +99,11 @@ t.test('two workers share the work and send nothing twice', async t => {
   const workers = [await spawnWorker(t, fixture), await spawnWorker(t, fixture)]
   await until('all are accepted', async () => (await count(fixture, 'accepted')) === 1000)
   await nothingLostNothingDoubled(t, fixture, ids)
-  t.equal(acceptedCounts(fixture).size, 1000)
+  t.equal(countAccepted(fixture).size, 1000)
   for (const worker of workers) await worker.stop()
 })
 
-t.test('a worker that is stopped leaves no message unknown', async t => {
+t.test('a stopped worker leaves no message unknown', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   fixture.control.behave({ answer_latency_ms: 100 })
   await fixture.accept(...several(300))

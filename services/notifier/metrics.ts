@@ -19,7 +19,7 @@ export const createCounters = (registry: Registry) => {
     countFailure: create('worker_failures_total', 'worker', 'Failed runs of the workers beside the queue.'),
   }
 }
-const sendsHelp = 'Messages that this process sent, by status; queued: to be tried again.'
+const sendsHelp = 'Messages that this process sent, by status; queued: to be retried.'
 const actionsHelp = 'Actions of customers by outcome; expired: orders did not respond for three days.'
 export type Counters = ReturnType<typeof createCounters>
 
@@ -39,7 +39,7 @@ const waitingActions = 'customer_actions where outcome is null'
 const gauges = {
   messages_queued: [`Messages that are to be sent, now or later, ${capped}`, inStatus('queued')],
   messages_held: [`Messages that wait for the customer to write, ${capped}`, inStatus('held')],
-  messages_unknown: [`Messages whose sending is in doubt, ${capped}`, inStatus('unknown')],
+  messages_unknown: [`Messages that may or may not have been sent, ${capped}`, inStatus('unknown')],
   messages_late_seconds: ['Seconds that the oldest due message has waited.', oldest('due_at', firstDue)],
   budgets_nearly_used_up: [
     "Tenants whose spending this month has reached their budget's share for a warning, or all of it.",

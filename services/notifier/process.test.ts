@@ -47,7 +47,7 @@ t.test('names wrong settings before it listens, and shows no secret', async t =>
   }
 })
 
-t.test('becomes ready, serves its metrics, and ends on SIGTERM', async t => {
+t.test('becomes ready, serves its metrics, and exits on SIGTERM', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
   const { child, ended, listening } = launchNotifier(t, {
     NOTIFIER_DATABASE_URL: url,

@@ -4,7 +4,7 @@ import { ServiceProcess } from '../../dev/service-process.ts'
 import { createTokenFor } from './access/token-commands.ts'
 import { createFixture, messageTo, phoneNumberId, until } from './test/fixture.ts'
 
-t.test('a stop while the API hangs stores outcomes in doubt and exits cleanly', async t => {
+t.test('a stop while the API hangs stores messages as unknown and exits cleanly', async t => {
   const { url, ownerUrl, keys, baseUrl, pool, rows, accept, control } = await createFixture(t, { isRunning: false })
   const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
   const port = await findFreePort()

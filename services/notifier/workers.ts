@@ -62,7 +62,7 @@ export const createWorkers = (options: WorkerOptions) => {
 
 const createQueue = (options: WorkerOptions): Queue => {
   const { pool, logger, keys, window, recipientPauseSeconds, counters } = options
-  const send = createSender({ ...options, carryOut: createEffects(pool, logger), onUnopened: keys.doubt })
+  const send = createSender({ ...options, carryOut: createEffects(pool, logger), onUnopened: keys.forget })
   const sendAndCount = async (message: ClaimedMessage) => {
     const outcome = await send(message)
     counters.countSend(outcome.status)

@@ -52,7 +52,7 @@ const toKey = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
 const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptions) => {
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
   const sessions = new LRUCache<string, Session>({ max: 10_000 })
-  const looking = new Map<string, Promise<Found>>()
+  const running = new Map<string, Promise<Found>>()
   /** Holds the end of each tenant's pause: one tenant's slow look-ups delay no revocation of another's tokens. */
   const pauses = new Map<string, number>()
 
@@ -111,10 +111,10 @@ const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptio
   /** Shares a request between the look-ups of one tenant, or during a flood between those of all tenants. */
   const requestHolderOnce = (token: WantedToken, flood: boolean): Promise<Found> => {
     const key = toKey(token)
-    const running =
-      looking.get(key) ?? requestHolders(flood ? '' : token.tenant, token).finally(() => looking.delete(key))
-    looking.set(key, running)
-    return running
+    const pending =
+      running.get(key) ?? requestHolders(flood ? '' : token.tenant, token).finally(() => running.delete(key))
+    running.set(key, pending)
+    return pending
   }
 
   return {

@@ -38,7 +38,7 @@ export const findUnopened = async (pool: pg.Pool, keyring: Keyring): Promise<Uno
 export const refuseWrongNewest = (keys: readonly UnopenedKey[], { newest }: Keyring): void => {
   if (keys.some(({ key_id, problem }) => key_id === newest && problem === 'wrong'))
     throw new VaultError(
-      `key ${newest} of CREDENTIALS_KEYS is not the one that sealed what is stored: correct it, or give a new key a new id`,
+      `key ${newest} of CREDENTIALS_KEYS is not the one that sealed the stored secrets: correct it, or give a new key a new id`,
     )
 }
 
@@ -50,7 +50,7 @@ export type KeyCheck = ReturnType<typeof createKeyCheck>
 export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) => {
   let current: Promise<UnopenedKey[]> | undefined
   let logged = '[]'
-  const doubt = (): void => {
+  const forget = (): void => {
     current = undefined
   }
 
@@ -60,12 +60,12 @@ export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) 
     if (text !== logged && keys.length > 0) logger.error({ keys }, 'credentials.not_opened')
     else if (text !== logged) logger.info('credentials.opened')
     logged = text
-    if (keys.length > 0) setTimeout(doubt, repeatMilliseconds).unref()
+    if (keys.length > 0) setTimeout(forget, repeatMilliseconds).unref()
     return keys
   }
   const read = (): Promise<UnopenedKey[]> => {
     current ??= check().catch(error => {
-      doubt()
+      forget()
       throw error
     })
     return current
@@ -78,11 +78,11 @@ export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) 
       if (!(await mayUse())) throw keysNeeded()
     },
     refuseWrongNewest: async (): Promise<void> => refuseWrongNewest(await read(), keyring),
-    doubt,
+    forget,
     /** Turns a vault error into 503; other errors stay as they are. */
     refuse: (error: unknown): never => {
       if (!(error instanceof VaultError)) throw error
-      doubt()
+      forget()
       throw keysNeeded()
     },
   }

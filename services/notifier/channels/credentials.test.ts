@@ -36,8 +36,8 @@ t.test('counts registrations and refuses the eleventh; a refusal repeats the API
   t.match(JSON.stringify(wrong.body.errors), /133005/)
   const details = `The pin ${pin} of demo-access-token is wrong: 3 tries are left.`
   control.script({ call: 'register', times: 1, trouble: { kind: 'error', code: 133005, details } })
-  const told = await call('POST', `${channel}/register`, { pin, certificate })
-  t.match(JSON.stringify(told.body.errors), /The API says: The pin … of … is wrong: 3 tries are left\./)
+  const refused = await call('POST', `${channel}/register`, { pin, certificate })
+  t.match(JSON.stringify(refused.body.errors), /The API says: The pin … of … is wrong: 3 tries are left\./)
   const before = control.summary().calls.register ?? 0
   t.equal((await call('POST', `${channel}/register`, { pin, certificate })).status, 200)
   t.equal((await call('POST', `${channel}/register`, { pin: '12', certificate })).status, 422)

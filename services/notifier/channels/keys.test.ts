@@ -47,25 +47,25 @@ for (const [problem, key] of [
     const fixture = await createFixture(t, { isRunning: false })
     const { accept, rows, control, keys } = fixture
     await accept(messageTo('0770000101'), messageTo('0770000102'))
-    const held = await launch(t, fixture, key)
-    const notReady = () => fetch(`${held.url}/health/ready`).catch(() => undefined)
+    const keyless = await launch(t, fixture, key)
+    const notReady = () => fetch(`${keyless.url}/health/ready`).catch(() => undefined)
     const response = await waitUntil('the service listens', notReady, found => found !== undefined)
     t.equal(response?.status, 503)
     t.match(await response?.json(), { code: 'unavailable', message: /CREDENTIALS_KEYS/ })
-    t.equal((await fetch(`${held.url}/health/live`)).status, 200)
+    t.equal((await fetch(`${keyless.url}/health/live`)).status, 200)
     // Waits until the check has been repeated.
     await new Promise(resolve => setTimeout(resolve, 6_000))
     t.same(await rows(readMessages), [untouched, untouched])
     t.same(await rows(readChannel), [{ state: 'active', paused_reason: null }])
     t.equal(control.summary().calls.messages ?? 0, 0)
-    const logged = held.lines.filter(line => line.includes('credentials.not_opened'))
+    const logged = keyless.lines.filter(line => line.includes('credentials.not_opened'))
     t.equal(logged.length, 1)
     t.match(JSON.parse(logged[0] ?? '').keys, [
       { key_id: 'test', problem, secrets: 1, channels: [`demo ${phoneNumberId}`] },
     ])
-    const printed = held.lines.join('\n')
+    const printed = keyless.lines.join('\n')
     for (const secret of [key, keys, 'demo-access-token']) t.notOk(printed.includes(secret.split(':').at(-1) ?? ''))
-    t.equal(await held.stop('SIGTERM'), 0)
+    t.equal(await keyless.stop('SIGTERM'), 0)
 
     const mended = await launch(t, fixture, keys)
     await mended.ready()

@@ -72,7 +72,7 @@ const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: s
 const channelsAtOnce = 8
 const longestPauseSeconds = 300
 
-/** Proves new channels by a read, before their first message. Pauses between tries double from 2 s to 5 minutes. */
+/** Proves unproven channels by a read, without a message. Waits between tries double from 2 s to 5 minutes. */
 export const proveDue = async (prover: Prover, logger: Logger): Promise<void> => {
   const due = await inAllTenants(prover.pool, (tx: Tx) => claimDue(tx))
   const proofs = due.map(async ({ tenant_id: tenant, phone_number_id }) => {

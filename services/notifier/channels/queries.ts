@@ -33,7 +33,7 @@ export const pauseChannel = (tx: Tx, tenant: string, phoneNumberId: string, code
     update channels set state = 'paused', paused_code = ${code}, paused_reason = ${reason}
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and state = 'active' returning phone_number_id`
 
-/** Ends a pause or rest. `not_before` keeps the time: from then on, not before, waiting for earlier messages counts. */
+/** Ends a pause or rest. From then on, waiting for earlier messages counts: `not_before` keeps the time. */
 export const resumeChannel = async (tx: Tx, tenant: string, phoneNumberId: string, by: Actor): Promise<void> => {
   const resumed = { state: 'active', paused_code: null, paused_reason: null, not_before: sql<Date>`now()` } as const
   if (await updateChannel(tx, tenant, phoneNumberId, resumed))
@@ -56,5 +56,5 @@ export const slowChannel = (
     update channels
     set slowed_rate = ${slowedRate}, slowed_at = now(), not_before = now() + make_interval(secs => ${restSeconds})
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}
-      -- A burst of refusals slows the number once: messages sent before the pause add no information.
+      -- A burst of refusals slows the number once: messages sent before the rest add no information.
       and (not_before is null or not_before <= now())`.execute(tx)

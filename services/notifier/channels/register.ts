@@ -35,7 +35,7 @@ export const registerNumber = async (
   const started = await inTenant(pool, tenant, (tx: Tx) => start(tx, keyring, channel, by)).catch(unlessInDoubt)
   if (started.kind !== 'started') return started
   const result = await api.register(started, phoneNumberId, registration)
-  if (result.kind !== 'received') return failure(result)
+  if (result.kind !== 'received') return toFailure(result)
   return inTenant(pool, tenant, async (tx: Tx): Promise<RegistrationResult> => {
     await lockTenant(tx, tenant)
     await updateChannel(tx, tenant, phoneNumberId, { registered_at: sql<Date>`now()` })
@@ -49,7 +49,7 @@ export const registerNumber = async (
 }
 
 const notStored =
-  'The messaging API registered the number, but whether this is stored is not known. Do not repeat the request: run the check of the channel, and store the pin with a change of the channel.'
+  'The messaging API registered the number, but it is not known whether this was stored. Do not repeat the request: run the check of the channel, and store the pin with a change of the channel.'
 
 const unlessInDoubt = (error: unknown): RegistrationResult => {
   if (!(error instanceof CommitInDoubt)) throw error
@@ -93,7 +93,7 @@ const countRequest = async (tx: Tx, tenant: string, phoneNumberId: string): Prom
 
 const refused = (reason: string): RegistrationResult => ({ kind: 'refused', reason })
 
-const failure = (failed: Failed): RegistrationResult => {
+const toFailure = (failed: Failed): RegistrationResult => {
   if (failed.kind === 'not_written')
     return {
       kind: 'unavailable',

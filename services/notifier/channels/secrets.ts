@@ -110,22 +110,22 @@ export type TokenKeeper = ReturnType<typeof createTokenKeeper>
 
 export const createTokenKeeper = (pool: pg.Pool, keyring: Keyring) => {
   const cache = new LRUCache<string, AccessTokens>({ max: 10_000, ttl: rememberedMilliseconds })
-  /** The name includes the tenant, since two tenants may claim a number. */
-  const name = (tenant: string, phoneNumberId: string): string => `${tenant} ${phoneNumberId}`
+  /** The key includes the tenant, since two tenants may claim a number. */
+  const toKey = (tenant: string, phoneNumberId: string): string => `${tenant} ${phoneNumberId}`
   return {
     find: async (tenant: string, phoneNumberId: string): Promise<AccessTokens> => {
-      const kept = cache.get(name(tenant, phoneNumberId))
+      const kept = cache.get(toKey(tenant, phoneNumberId))
       if (kept) return kept
       const secrets = await inTenant(pool, tenant, (tx: Tx) => findTokens(tx, keyring, { tenant, phoneNumberId }))
       const tokens = { current: secrets.get('current'), next: secrets.get('next') }
-      cache.set(name(tenant, phoneNumberId), tokens)
+      cache.set(toKey(tenant, phoneNumberId), tokens)
       return tokens
     },
     promote: async (tenant: string, phoneNumberId: string, worked: string): Promise<void> => {
       await inTenant(pool, tenant, (tx: Tx) => promoteToken(tx, keyring, { tenant, phoneNumberId }, worked))
-      cache.delete(name(tenant, phoneNumberId))
+      cache.delete(toKey(tenant, phoneNumberId))
     },
-    forget: (tenant: string, phoneNumberId: string): boolean => cache.delete(name(tenant, phoneNumberId)),
+    forget: (tenant: string, phoneNumberId: string): boolean => cache.delete(toKey(tenant, phoneNumberId)),
   }
 }
 

@@ -35,7 +35,7 @@ export const createSyncChannel =
 
 const noChannel = 'There is no channel yet: add one.'
 const noDefault = 'No channel is the default: give the phone_number_id of one as channel, or make one the default.'
-const noAccount = 'The channel has no waba_id: set it, it names the account that owns the templates.'
+const noAccount = 'The channel has no waba_id: set it to the account that owns the templates.'
 
 /** Names a template as a message does; no channel means the default one. */
 export interface NamedTemplate {
@@ -44,7 +44,7 @@ export interface NamedTemplate {
   readonly language: string
 }
 
-/** Creates the syncs that staff do not ask for; a failed sync is due again within an hour. */
+/** Creates the syncs that staff do not request; a failed sync is due again within an hour. */
 export const createCatalogueSyncs = (
   pool: pg.Pool,
   logger: Logger,
@@ -92,7 +92,7 @@ const claimSql = (isDue: string): string => `
   where tenant_id = $1 and waba_id is not null and state = 'active' and (${isDue})
   returning phone_number_id, waba_id`
 
-/** An account is also due while rules name templates that the catalogue lacks or does not show as approved. */
+/** While the catalogue lacks an approved template that rules name, its account is due every 15 minutes. */
 const dueSql = claimSql(
   `catalogue_due_at <= now() or catalogue_tried_at < now() - interval '15 minutes' and ${lacks(
     '(select phone_number_id as channel, template as name, language from rules where tenant_id = $1 and text is null) named',

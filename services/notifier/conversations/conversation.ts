@@ -2,7 +2,7 @@
 export interface Person {
   readonly tenant: string
   readonly phoneNumberId: string
-  /** Has E.164 digits without the plus, in any spelling. */
+  /** Holds E.164 digits without the plus, in any spelling. */
   readonly recipient: string
 }
 

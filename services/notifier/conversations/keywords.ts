@@ -28,7 +28,7 @@ export const readKeywords = (stopWords: readonly string[], startWords: readonly 
   start: (startWords.join() === 'START' ? defaultStartWords : startWords).map(readPhrase),
 })
 
-/** Limit a text in UTF-16 units and in words: a longer one contains more than a keyword. */
+/** Limit a text in UTF-16 units, and a sentence in words: a longer one contains more than a keyword. */
 const maxLength = 100
 const maxWords = 6
 
@@ -69,7 +69,7 @@ const isKeyword = ({ words, exact }: Phrase, keyword: Phrase): boolean =>
 /** Returns true for a short sentence with the keyword: "Please stop sending messages", not "Stop at the gate". */
 const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
   if (keyword.words.length === 0 || words.length > maxWords) return false
-  const at = words.findIndex((_, start) => keyword.words.every((word, place) => words[start + place] === word))
+  const at = words.findIndex((_, start) => keyword.words.every((word, offset) => words[start + offset] === word))
   const mayFollow = (word: string): boolean =>
     anywhere.has(word) || afterwards.has(word) || keyword.words.includes(word)
   return at >= 0 && words.slice(0, at).every(word => anywhere.has(word)) && words.slice(at).every(mayFollow)

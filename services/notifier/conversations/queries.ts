@@ -76,12 +76,12 @@ export const findConversation = async (tx: Tx, tenant: string, number: string, r
     select recipient, ${state} from conversations
     where tenant_id = ${tenant} and phone_number_id = ${number}
       and recipient = any(${recipients.map(identifyPerson)}::text[])`
-  return byRecipient(rows, recipients)
+  return groupByRecipient(rows, recipients)
 }
 
 /**
- * Does the same as `findConversation` for a message that may be held until the conversation opens: no inbound message
- * can be stored before the transaction ends, since the message could otherwise be held just after the one it waits for.
+ * Does the same as `findConversation`, and lets no inbound message be stored before the transaction ends: otherwise a
+ * message could be held just after the customer's message that it waits for.
  */
 export const lockConversations = async (tx: Tx, tenant: string, number: string, recipients: readonly string[]) => {
   const rows = await query<Conversation & { recipient: string }>(tx)`
@@ -91,10 +91,10 @@ export const lockConversations = async (tx: Tx, tenant: string, number: string, 
     order by recipient
     on conflict (tenant_id, phone_number_id, recipient) do update set last_inbound_at = c.last_inbound_at
     returning recipient, ${state}`
-  return byRecipient(rows, recipients)
+  return groupByRecipient(rows, recipients)
 }
 
-const byRecipient = (rows: readonly (Conversation & { recipient: string })[], recipients: readonly string[]) => {
+const groupByRecipient = (rows: readonly (Conversation & { recipient: string })[], recipients: readonly string[]) => {
   const known = new Map(rows.map(({ recipient, ...conversation }) => [recipient, conversation]))
   const given = recipients.map(recipient => [recipient, known.get(identifyPerson(recipient))] as const)
   return new Map(given.flatMap(([recipient, conversation]) => (conversation ? [[recipient, conversation]] : [])))

@@ -31,15 +31,15 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
     ),
   )
 
-  const Wish = {
+  const OptOutChange = {
     description:
-      'The audit names the member of staff. Without a `channel` the wish holds for every number of the tenant.',
+      'The audit names the member of staff. Without a `channel` the change applies to every number of the tenant.',
     params: Phone,
     body: OptOutBody,
     response: { 200: Conversation },
   }
   const record = (path: 'opt-out' | 'opt-in', operationId: string, summary: string, keyword: Keyword) => {
-    const schema = { ...Wish, operationId, summary }
+    const schema = { ...OptOutChange, operationId, summary }
     app.post(`/api/conversations/:phone/${path}`, { ...refusesKeys, schema }, async ({ staff, params, body }) => {
       const { tenant, actor: by } = staff
       const { channel, scope = 'all', reason } = body
@@ -48,9 +48,9 @@ export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
         const [first, ...others] = await findNumbers(tx, tenant, channel)
         const person = await findPerson(tx, tenant, params.phone, channel, async () => first)
         const numbers = [person.phoneNumberId, ...others]
-        const wish = { ...person, at: null, keyword, scope, by, reason }
-        const wishes = numbers.map(phoneNumberId => ({ ...wish, phoneNumberId }))
-        const people = await recordInbound(tx, wishes)
+        const change = { ...person, at: null, keyword, scope, by, reason }
+        const changes = numbers.map(phoneNumberId => ({ ...change, phoneNumberId }))
+        const people = await recordInbound(tx, changes)
         if (keyword === 'start')
           await releaseHeld(
             tx,

@@ -42,7 +42,7 @@ const intervalSeconds = 60
 type Checked = Record<'monthly' | 'spent' | 'month', string> &
   Record<'is_paused' | 'warns' | 'pauses' | 'resumes', boolean>
 
-/** Sums the month. Returns undefined without a budget, or if another process has checked it within the last minute. */
+/** Sums the month. Returns undefined without a budget, or if it was checked within the last minute. */
 const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined> => {
   const due = await query<{ time_zone: string; today: string }>(tx)`
     update budgets b set checked_at = now() from tenants t
@@ -82,9 +82,9 @@ export const checkBudgets = async (pool: pg.Pool, logger: Logger): Promise<void>
     )
     if (!checked) continue
     const { monthly, spent, month, warns, pauses, resumes } = checked
-    const fact = { tenant, month, spent, monthly }
-    if (pauses) logger.warn(fact, 'budget.used_up')
-    else if (warns) logger.warn(fact, 'budget.nearly_used_up')
-    if (resumes) logger.info(fact, 'budget.marketing_resumed')
+    const details = { tenant, month, spent, monthly }
+    if (pauses) logger.warn(details, 'budget.used_up')
+    else if (warns) logger.warn(details, 'budget.nearly_used_up')
+    if (resumes) logger.info(details, 'budget.marketing_resumed')
   }
 }

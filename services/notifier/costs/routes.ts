@@ -56,7 +56,7 @@ const readCosts = async (tx: Tx, tenant: string, { group = 'day', ...query }: St
 }
 
 const maxDays = 366
-const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000
+const countDays = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000
 
 const readPeriod = (query: { from?: string; to?: string }, today: string, timeZone: string): Period => {
   const { to = today } = query
@@ -64,7 +64,7 @@ const readPeriod = (query: { from?: string; to?: string }, today: string, timeZo
   for (const [field, day] of Object.entries({ from, to }))
     if (!isDate(day)) throw invalid({ [field]: [`There is no day ${day}.`] })
   if (from > to) throw invalid({ to: ['The to field must be a date after or equal to from.'] })
-  if (daysBetween(from, to) >= maxDays)
+  if (countDays(from, to) >= maxDays)
     throw invalid({ to: [`The period must be at most ${maxDays} days, the first and the last included.`] })
   return { from, to, timeZone }
 }

@@ -81,9 +81,9 @@ export interface Address extends Person {
 }
 
 /**
- * Stores the texts that people wrote within an hour of their newest `change_address` press that was not refused. Each
- * is stored as unconfirmed or, if it is too long, to be refused. Returns the new ones. The people's conversations must
- * be locked.
+ * Stores the texts that people wrote after their newest `change_address` press that was not refused, until an hour
+ * after orders asked for the address. Stores each as unconfirmed or, if it is too long, to be refused. Returns the new
+ * ones. The people's conversations must be locked.
  */
 export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<Address[]> => {
   if (written.length === 0) return []
@@ -126,7 +126,7 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
   return rows
 }
 
-/** Delivers confirmed addresses unless a later one is confirmed. The people's conversations must be locked. */
+/** Queues confirmed addresses for orders unless a later one is confirmed. The people's conversations must be locked. */
 export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
   const rows = await query(tx)`
@@ -181,7 +181,7 @@ export const claimActions = (tx: Tx, count: number, claimSeconds: number): Promi
 const keptDays = 3
 const longestBackoffSeconds = 120
 
-/** Postpones actions by the number of their failures, or expires them. Returns the ids of the expired ones. */
+/** Postpones actions, longer after each failure, or expires them. Returns the ids of the expired ones. */
 export const postponeActions = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<string[]> => {
   const rows = await query<{ id: string; outcome: string | null }>(tx)`
     update customer_actions a set

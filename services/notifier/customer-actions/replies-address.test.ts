@@ -119,7 +119,7 @@ t.test('an edit by staff leaves the question open, and a later confirmation coun
   t.same(addresses(), ['12 Galle Road'])
 })
 
-t.test('accepts a shared place as an address; refuses a text that is too long; ignores other messages', async t => {
+t.test('accepts a shared location as an address; refuses a text that is too long; ignores other messages', async t => {
   const { control, offer, settled, question, addresses, texted, texts, receiveImage } = await withImages(t)
   const location = { latitude: 6.9, longitude: 79.85, name: 'Home', address: '1 Lake Road' }
   control.inbound({ from: customer, location })

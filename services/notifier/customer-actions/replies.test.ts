@@ -134,7 +134,7 @@ t.test('a repeated press does not wait while the outcome is being stored', async
   t.equal(await counted('webhook_facts_total{kind="press_repeated"}'), 1)
 })
 
-t.test('replies to presses from before a restore are in doubt, and are not sent', async t => {
+t.test('replies to presses from before a restore become unknown, and are not sent', async t => {
   const { orders, pool, control, offer, settled, rows, texts } = await prepare(t)
   orders.decide.loses = true
   control.press({ message_id: await offer(), index: confirm })
@@ -170,7 +170,7 @@ t.test('presses that arrive together act in the order of their times', async t =
   )
 })
 
-t.test('an action at which orders fails, or an unknown tenant, does not block others', async t => {
+t.test('an action that fails at orders, or an unknown tenant, does not block others', async t => {
   const { orders, actions, pool, rows, stored } = await prepare(t)
   await actions.stop()
   await insertActions(rows, ['DM1', 'DM2', 'DM3'])

@@ -70,7 +70,7 @@ export interface Tables {
 
 export type ChannelRow = Selectable<Tables['channels']>
 
-/** Runs in one tenant, or in all tenants for the queue and the webhooks. */
+/** Runs in one tenant or in all tenants. */
 export type Tx = TenantTransaction<Tables>
 
 /** Runs a statement that each connection prepares once, under that name; returns the rows. */

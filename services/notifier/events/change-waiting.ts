@@ -74,10 +74,10 @@ export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly T
   const waiting = await lockWaiting(tx, tenant, [...ofWaybill.keys()])
   const isUntrue = (message: Waiting): boolean => {
     const { id, waybill, isOlder } = message
-    const told = findToldStatus(message)
+    const reported = findReportedStatus(message)
     const isEarlier = ({ before }: TakenBack) => isOlder || before === undefined || id < before
     const backs = ofWaybill.get(waybill) ?? []
-    return told !== undefined && backs.some(back => told !== back.order.status_key && isEarlier(back))
+    return reported !== undefined && backs.some(back => reported !== back.order.status_key && isEarlier(back))
   }
   const detail = `superseded by ${takenBackEvent}`
   const changes = waiting.filter(isUntrue).map(({ id }) => ({ id, detail }))
@@ -85,13 +85,13 @@ export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly T
 }
 
 /** Returns the status that a message reports by its rule; undefined for a rule on anything but a move. */
-const findToldStatus = ({ ruleEvent, source }: Waiting): string | undefined => {
+const findReportedStatus = ({ ruleEvent, source }: Waiting): string | undefined => {
   if (ruleEvent === movedEvent) return source?.event.status_key
   return ruleEvent === null || ruleEvent.includes('.') ? undefined : ruleEvent
 }
 
 /**
- * Rebuilds messages about edited orders in place: rule, hours, send time and place in the queue stay, and the pre-send
+ * Rebuilds messages about edited orders in place: rule, hours, send time and queue position stay, and the pre-send
  * check looks at the new recipient. Cancels a message that cannot be rebuilt. A message in flight may have reached the
  * old recipient: it keeps its content, and the notifier never resends it on its own.
  */

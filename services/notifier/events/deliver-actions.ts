@@ -50,7 +50,7 @@ const deliver = async (options: ActionDeliveryOptions, tenant: string, actions: 
   const results = response.kind === 'done' ? readResults(actions, response.results) : []
   if (results.length > 0) await keep(options, tenant, results)
   const missing = actions.filter(({ id }) => !results.some(result => result.id === id)).map(({ id }) => id)
-  if (missing.length > 0) await putOff(options, tenant, missing, response.kind)
+  if (missing.length > 0) await postpone(options, tenant, missing, response.kind)
   return response.kind !== 'unavailable' && response.kind !== 'failed'
 }
 
@@ -97,7 +97,7 @@ const storeNew = async (tx: Tx, tenant: string, results: readonly Result[]): Pro
   return fresh
 }
 
-const putOff = async (
+const postpone = async (
   { pool, logger, onOutcome }: ActionDeliveryOptions,
   tenant: string,
   ids: readonly string[],

@@ -305,26 +305,23 @@ t.test('turns values into texts that a parameter may contain', async t => {
   t.equal(business.text, '-')
 })
 
-t.test(
-  'messages about one parcel leave in the order of its events, even when the first must be sent again',
-  async t => {
-    const { deliver, start, control, rows } = await prepare(t)
-    control.script({ call: 'messages', times: 1, recipient: '94770000101', trouble: { kind: 'error', code: 131000 } })
-    const moves = ['key_1', 'key_12', 'key_13'].map((status_key, n) =>
-      orderEvent(`e${n}`, { status_key }, n === 0 ? 'order.created' : 'order.status_changed'),
-    )
-    const others = Array.from({ length: 100 }, (_, n) =>
-      orderEvent(`o${n}`, { waybill_number: `DM${n}`, customer_phone: `0772${String(n).padStart(6, '0')}` }),
-    )
-    await deliver([moves[0], ...others, moves[1]])
-    await start()
-    await deliver([moves[2]])
-    const sent = async () => rows(`select 1 from messages where status = 'accepted'`)
-    await until('all are accepted', async () => (await sent()).length === 103, 60)
-    const names = control.messages({ to: '94770000101' }).map(({ template }) => template?.name)
-    t.same(names.toReversed(), ['order_created', 'order_out_for_delivery', 'order_delivered'])
-  },
-)
+t.test('messages about one parcel leave in the order of its events, even when the first must be retried', async t => {
+  const { deliver, start, control, rows } = await prepare(t)
+  control.script({ call: 'messages', times: 1, recipient: '94770000101', trouble: { kind: 'error', code: 131000 } })
+  const moves = ['key_1', 'key_12', 'key_13'].map((status_key, n) =>
+    orderEvent(`e${n}`, { status_key }, n === 0 ? 'order.created' : 'order.status_changed'),
+  )
+  const others = Array.from({ length: 100 }, (_, n) =>
+    orderEvent(`o${n}`, { waybill_number: `DM${n}`, customer_phone: `0772${String(n).padStart(6, '0')}` }),
+  )
+  await deliver([moves[0], ...others, moves[1]])
+  await start()
+  await deliver([moves[2]])
+  const sent = async () => rows(`select 1 from messages where status = 'accepted'`)
+  await until('all are accepted', async () => (await sent()).length === 103, 60)
+  const names = control.messages({ to: '94770000101' }).map(({ template }) => template?.name)
+  t.same(names.toReversed(), ['order_created', 'order_out_for_delivery', 'order_delivered'])
+})
 
 t.test('messages to one person leave in order even with a pause between them', async t => {
   const { deliver, start, control } = await prepare(t, { recipientPauseSeconds: 1 })

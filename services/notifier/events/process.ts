@@ -171,10 +171,10 @@ const listTakenBack = (
   wanted: readonly WantedMessage[],
   ids: readonly string[],
 ): TakenBack[] => {
-  const places = new Map(events.map((event, place) => [event, place]))
-  return events.flatMap((event, place) => {
+  const positions = new Map(events.map((event, position) => [event, position]))
+  return events.flatMap((event, position) => {
     if (!isOrderEvent(event) || event.type !== takenBackEvent) return []
-    const next = wanted.findIndex(({ event: other }) => (places.get(other) ?? 0) > place)
+    const next = wanted.findIndex(({ event: other }) => (positions.get(other) ?? 0) > position)
     return { order: event.order, before: ids[next] }
   })
 }

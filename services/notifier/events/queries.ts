@@ -91,7 +91,7 @@ type KnownEvent = Record<'event_id' | 'waybill_number' | 'status_key', string> &
 
 export const maxSentMessages = 100
 
-/** Finds what became of the messages about a parcel, for its merchant. */
+/** Finds the statuses of the messages about a parcel, for its merchant. */
 export const findSentMessages = async (tx: Tx, tenant: string, waybill: string): Promise<SentMessages['data']> => {
   const rows = await query<{ template: string | null; status: string; at: Date }>(tx)`
     select template ->> 'name' as template, status, coalesce((

@@ -96,7 +96,7 @@ t.test('the number is the rule’s own, else the button’s, else the default on
   t.equal(messageFor().channel, null)
 })
 
-t.test('a tracking_url that orders does not provide is missing, in templates and texts', async t => {
+t.test('a tracking_url that orders does not send is missing, in templates and texts', async t => {
   const noPage = { tracking_url: undefined } as unknown as Partial<OrderSnapshot>
   for (const more of [{ body: ['{{customer_name}}', '{{tracking_url}}'] }, { text: 'See {{tracking_url}}' }]) {
     const unfilled = messageFor(more, noPage)

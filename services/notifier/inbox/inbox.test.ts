@@ -256,7 +256,7 @@ t.test('the timeline of a parcel shows its customer’s messages since it was bo
   t.equal((await rows('select 1 from messages')).length, 1)
 })
 
-t.test('deletes messages after 90 days, and a reply from before a restore is in doubt', async t => {
+t.test('deletes messages after 90 days, and a reply from before a restore becomes unknown', async t => {
   const { pool, receive, list, reply, statusOf, rows } = await open(t)
   await receive({})
   await rows(`update channels set state = 'paused'`)

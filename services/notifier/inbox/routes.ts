@@ -81,7 +81,7 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     body: view.ReplyBody,
     response: { 202: OneAccepted, ...errorResponses(409) },
   }
-  // Admits a text whose characters are all escaped.
+  // The body limit admits a text whose characters are all escaped.
   app.post(
     '/api/conversations/:phone/reply',
     { bodyLimit: 32_768, schema: ReplyToConversation },

@@ -66,7 +66,7 @@ t.test('a bulk request queues all or none, and every error has its path', async 
   t.same(await fixture.rows('select 1 from messages'), [])
 })
 
-t.test('a message without a channel takes the default one, or the only one; otherwise it is refused', async t => {
+t.test('a message without a channel uses the default one, or the only one; otherwise it is refused', async t => {
   const fixture = await createFixture(t, quiet)
   const chosen = async () => validationErrors(fixture, messageTo('0770000101'))
   await fixture.rows('update channels set is_default = false')

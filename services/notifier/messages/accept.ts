@@ -78,7 +78,7 @@ const claimAcceptance = async (tx: Tx, tenant: string, key: IdempotencyKey): Pro
   return { kind: 'accepted', messages: await findStatuses(tx, tenant, claim.result), replayed: true }
 }
 
-/** Checks messages until the maximum of errors; returns undefined for messages with errors and for unchecked ones. */
+/** Checks messages up to the limit of errors; returns undefined for messages with errors and for unchecked ones. */
 export const checkBatch = async (
   tx: Tx,
   tenant: string,

@@ -103,9 +103,9 @@ const hasOtherPhone = (
   { recipient, source, rule_event, country }: AboutOrder,
   { customer_phone, customer_secondary_phone, edits }: KnownOrder,
 ): boolean => {
-  const isIt = (phone: unknown) => typeof phone === 'string' && normalisePhone(phone, country) === recipient
-  if (isIt(customer_phone)) return false
+  const matches = (phone: unknown) => typeof phone === 'string' && normalisePhone(phone, country) === recipient
+  if (matches(customer_phone)) return false
   if (source?.isToCustomer ?? rule_event !== null) return true
-  if (isIt(customer_secondary_phone)) return false
-  return edits.some(({ previous }) => isIt(previous?.customer_phone) || isIt(previous?.customer_secondary_phone))
+  if (matches(customer_secondary_phone)) return false
+  return edits.some(({ previous }) => matches(previous?.customer_phone) || matches(previous?.customer_secondary_phone))
 }

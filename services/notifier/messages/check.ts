@@ -75,13 +75,13 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
   const category = channel && template && readCategory(context.catalogued(channel, template))
   const isExempt = exempts(context, category, request)
-  const optOut = conversation && optOutSentence(conversation, isExempt, category === 'MARKETING')
+  const optOut = conversation && describeOptOut(conversation, isExempt, category === 'MARKETING')
   if (optOut) errors.to = [optOut]
   const holdsUntilOpen = request.hold_until_open ?? false
   const needsOpen = channel?.plan === 'free' || !template
   const isClosed = needsOpen && !isOpen(conversation?.lastInboundAt ?? null, now)
   if (isClosed && !holdsUntilOpen && !sendAt && !errors.to)
-    errors.to = [closedSentence(channel, conversation, !template)]
+    errors.to = [describeClosed(channel, conversation, !template)]
   if (!channel || recipient === undefined) return { kind: 'refused', errors, message: undefined }
   const wanted = sendAt ?? now
   const allowed = hours ? context.nextAllowed(wanted, hours) : wanted
@@ -136,7 +136,7 @@ const checkValue = (parameter: Parameter, path: string, errors: FieldErrors): vo
       errors[`${path}.${other}`] = [`A parameter of type ${type} has no ${other}.`]
 }
 
-const optOutSentence = ({ optedOutAt, marketingOutAt }: Conversation, isExempt: boolean, isMarketing: boolean) => {
+const describeOptOut = ({ optedOutAt, marketingOutAt }: Conversation, isExempt: boolean, isMarketing: boolean) => {
   if (optedOutAt && !isExempt) return `This person asked for no more messages on ${optedOutAt.toISOString()}.`
   if (!marketingOutAt || !isMarketing) return undefined
   return `This person asked for no marketing messages on ${marketingOutAt.toISOString()}.`
@@ -153,7 +153,7 @@ const readSendAt = (text: string | null | undefined, now: Date, errors: FieldErr
   return undefined
 }
 
-const closedSentence = (channel: ChannelRow | undefined, conversation: Conversation | undefined, isText: boolean) => {
+const describeClosed = (channel: ChannelRow | undefined, conversation: Conversation | undefined, isText: boolean) => {
   const end = expiresAt(conversation?.lastInboundAt ?? null)
   const ended = end ? ` The last one was open until ${end.toISOString()}.` : ''
   const otherwise = isText

@@ -16,7 +16,7 @@ import {
 
 const placeholder = /\{\{([^{}]*)\}\}/g
 
-/** Provides the values that fill a text. */
+/** Holds the values that fill a text. */
 type Values = OrderSnapshot | InvoiceSnapshot
 
 const fields = [...orderFields, ...invoiceFields]
@@ -40,7 +40,7 @@ export const placeholderError = (text: string, event = ''): string | undefined =
 }
 
 /** Returns the reason why the order's values cannot fill these texts. A null in an order is not a reason. */
-const missingField = (texts: readonly string[], order: OrderSnapshot): string | undefined =>
+const findMissing = (texts: readonly string[], order: OrderSnapshot): string | undefined =>
   order.tracking_url === undefined && texts.flatMap(listNames).includes('tracking_url')
     ? 'The order has no {{tracking_url}}: orders needs PUBLIC_URL.'
     : undefined
@@ -147,7 +147,7 @@ export const toSource = (content: Content, order: OrderSnapshot, isToCustomer: b
 export const fillFrom = ({ content, event }: Source, order: OrderSnapshot) => {
   const values = { ...order, ...event }
   const texts = isPlain(content) ? [content.text] : listTexts(content).map(({ text }) => text)
-  const missing = missingField(texts, values)
+  const missing = findMissing(texts, values)
   return { template: missing === undefined ? fill(content, values) : content, missing }
 }
 

@@ -56,8 +56,8 @@ export const listMessages = async (
   const first = wanted.created_from && new Date(findSpan(wanted.created_from).first)
   const end = wanted.created_to && new Date(findSpan(wanted.created_to).last + 1)
   const all = [sql`tenant_id = ${tenant}`]
-  if (first) all.push(sql`message_id >= ${idsFrom(hourFrom(first, -1))}`)
-  if (end) all.push(sql`message_id < ${idsFrom(hourFrom(end, 1))}`)
+  if (first) all.push(sql`message_id >= ${idsFrom(shiftHours(first, -1))}`)
+  if (end) all.push(sql`message_id < ${idsFrom(shiftHours(end, 1))}`)
   if (after) all.push(sql`message_id < ${after}`)
   const last = hasNoIndex(wanted) ? await findLast(tx, all, lookedAt) : undefined
   const conditions = [...all]
@@ -102,8 +102,8 @@ const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
   select waybill_number from messages where tenant_id = ${tenant} and waybill_number = any(${spellings}::text[])
   order by array_position(${spellings}::text[], waybill_number) limit 1)`
 
-/** Returns the time an hour later or earlier, to bound ids: the last release made them by a process's clock. */
-const hourFrom = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() + hours * 3_600_000)
+/** Returns the time an hour later or earlier, to bound ids: an earlier release took them from a process's clock. */
+const shiftHours = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() + hours * 3_600_000)
 
 const filterColumns = { id: 'message_id', status: 'status', to: 'recipient', channel: 'phone_number_id' } as const
 

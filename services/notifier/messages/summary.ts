@@ -20,7 +20,7 @@ export const MessageSummary = Type.Object(
     time_zone: Type.String({ examples: ['Asia/Colombo'] }),
     queued: capped('Messages to be sent, now or later.'),
     held: capped('Messages that wait for the customer to write.'),
-    unknown: capped(`Messages in doubt, created in the last ${recentHours} hours.`),
+    unknown: capped(`Unknown messages, created in the last ${recentHours} hours.`),
     failed: capped(`Failed messages, created in the last ${recentHours} hours.`),
     unread_conversations: capped('Conversations with messages that nobody has read.'),
     paused_channels: Type.Integer({ minimum: 0 }),

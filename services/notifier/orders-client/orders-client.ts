@@ -43,7 +43,7 @@ export type KnownOrder = Static<typeof KnownOrder>
 
 export type FoundOrder = { kind: 'found'; order: KnownOrder } | { kind: 'unknown' } | { kind: 'unavailable' }
 
-/** Makes the 503 for a request that needs an order while orders is unreachable. */
+/** Creates the 503 for a request that needs an order while orders is unreachable. */
 export const ordersUnavailable = () =>
   httpError('unavailable', 'The order cannot be looked up at the moment. Nothing was changed; repeat the request.', {
     retryAfterSeconds: 2,
