@@ -2,7 +2,7 @@ import type pg from 'pg'
 
 export type Tenant = 'large' | 'small'
 
-/** Holds the number that each tenant sends from. */
+/** Maps each tenant to the id of the number that it sends from. */
 export const phoneNumberIds: Record<Tenant, string> = { large: '106540352242922', small: '106540352242923' }
 
 export const accessToken = 'demo-access-token'

@@ -17,12 +17,12 @@ export type Trouble =
   /** Everything arrives `milliseconds` later, in both directions. */
   | { kind: 'slow'; milliseconds: number }
 
-/** Applies to a connection after `silence`. */
+/** Applies to the connections that `TcpProxy.silence` has silenced. */
 const silence: Trouble = { kind: 'black_hole' }
 
 /** Describes a proxy in front of servers, which injects failures. */
 export interface TcpProxy {
-  /** Is a port of 127.0.0.1. */
+  /** Is a port on 127.0.0.1. */
   readonly port: number
   /** Applies to data from now on, on open connections too; undefined ends the failure. */
   trouble: Trouble | undefined

@@ -29,7 +29,7 @@ const onlyInAll = [
   /^services\/orders\/(.*\/)?(admin|catalogue-memory|closing|cors|labels|login-floods|merchants|messaging|on-citus|process|provisioning|relay-failures|relay-processes|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
   /^dev\/(install|mutants|sbom|test)\.test\.ts$/,
 ]
-/** Lists the tests that run on Citus too, if TEST_CITUS_URL names a cluster. */
+/** Lists the tests that --all also runs on Citus, if TEST_CITUS_URL names a cluster. */
 const alsoOnCitus = [
   ...globSync(
     'services/orders/{database/on-citus,booking/bulk,changes/changes,merchant-webhooks/webhooks,relay/relay,rate-gaps/rate-gaps,money/shops-day,instructions/instructions}.test.ts',

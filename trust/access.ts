@@ -87,7 +87,7 @@ const chooseWrongKind = ({ name, headersFor }: Target, operation: Operation): Re
       }
     : {}
 
-/** Tries every client at every operation. Returns the number of requests. */
+/** Tries every client on every operation that needs a token. Returns the number of requests. */
 const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: Broken): Promise<number> => {
   const { operations, rows, marks, name: service } = target
   const before = await fingerprintRows(rows, 'demo')

@@ -22,7 +22,7 @@ export interface Operation {
   readonly body: JsonSchema | undefined
   /** Limits the body of a request. */
   readonly maxBodyBytes: number
-  /** Holds a valid body in the demo tenant. */
+  /** Holds a body that is valid in the demo tenant. */
   readonly example: unknown
   /** Maps statuses to schemas by content type; a status without content allows any. */
   readonly responses: ReadonlyMap<number, ReadonlyMap<string, ValidateFunction>>
@@ -86,7 +86,7 @@ const compile = (ajv: Ajv2020, content: Content): Map<string, ValidateFunction> 
   new Map(Object.entries(content).map(([type, { schema = {} }]) => [type, ajv.compile(schema)]))
 
 export interface Response {
-  /** 0: the connection was closed without a response. */
+  /** Is 0 if the connection was closed without a response. */
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly text: string

@@ -57,7 +57,7 @@ t.test('accepts any number of signed webhooks, even from a forger’s address', 
   t.strictSame(await times(3, 'forged', '192.0.2.1'), [401])
   t.strictSame(await times(10, appSecret, '192.0.2.1'), [200], 'the address is known')
   t.strictSame(await times(3, 'forged', '192.0.2.2'), [401])
-  t.strictSame(await times(3, 'forged', '192.0.2.2'), [429], 'an address that only forged is not known')
+  t.strictSame(await times(3, 'forged', '192.0.2.2'), [429], 'an address that sent only forged webhooks is not known')
 })
 
 t.test('a trusted proxy names the address whose requests are counted', async t => {

@@ -56,7 +56,7 @@ const ledgerErrors = {
   wrong_handovers: 'handover %: its cash differs from its parcels',
   wrong_deposits: 'deposit %: it differs from its parcels',
   wrong_days: '%: its folded sums differ from its transfers',
-  broken_seals: '%: its seal does not hold',
+  broken_seals: '%: its seal does not match',
 }
 
 program
@@ -105,7 +105,7 @@ addMerchantCommand('add', addDescription, 'The merchant', async request => {
   .option('--rate-card <name>', 'a rate card of the tenant; without one, the orders of the merchant are refused')
   .requiredOption('--business <id:name>', 'a business; repeat it for each one; the first is the default', append)
 
-const passwordDescription = 'set a new password by MERCHANT_PASSWORD or the terminal; logins with the old one end'
+const passwordDescription = 'set a new password, from MERCHANT_PASSWORD or the terminal; logins with the old one end'
 addMerchantCommand('password', passwordDescription, 'The password', async request => {
   const password = await readPassword()
   return withPool(pool => changePassword(pool, request, password))
@@ -141,7 +141,7 @@ program
     if (skip !== undefined && !/^\d{1,12}$/.test(skip)) throw new UsageError('--skip must be a whole number')
     const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...notifierSettings }), process.env)
     const options = { since: readPastTime('--since', since), skip: skip && Number(skip), isDryRun: dryRun }
-    // The client is imported only here: undici would take a sixth of the time in which every command starts.
+    // The client is imported only here: undici would take a sixth of the time that every command needs to start.
     const { createServiceClient } = await import('@courier/shared/service-client.ts')
     const notifier = createServiceClient({ baseUrl: notifierUrl(known), serviceToken: known.SERVICE_TOKEN })
     const tenants = await withPool(async pool => {

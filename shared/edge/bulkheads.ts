@@ -19,8 +19,9 @@ const createKeyed = (size: number, queueSize: number) => {
 }
 
 /**
- * Runs a task once it has passed the bulkhead of its key at each level, first to last. A key queues at its own level,
- * so the queue of the next level holds few tasks of any key. Throws BulkheadRejectedError when `queueSize` others wait.
+ * Creates a function that runs a task once the task has passed the bulkhead of its key at each level, first to last. A
+ * key queues at its own level, so the queue of the next level holds few tasks of any key. Throws BulkheadRejectedError
+ * when `queueSize` others wait.
  */
 export const createBulkheads = <Level extends string>(sizes: Record<Level, number>, queueSize: number) => {
   const levels = (Object.keys(sizes) as Level[]).map(level => ({ level, run: createKeyed(sizes[level], queueSize) }))

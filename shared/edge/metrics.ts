@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 
 /**
- * Registers gauges by name, each with its help: one measurement gives a scrape all their values. The gauges are
+ * Registers gauges by name, each with its help: one measurement per scrape supplies all their values. The gauges are
  * left out when the measurement fails, as without the database, or takes over a second.
  */
 export const createGauges = <Name extends string>(
@@ -51,7 +51,7 @@ export const serveMetrics = (app: FastifyInstance, registry: Registry): void => 
 const pauseMs = 100
 
 /**
- * Makes one run at a time. Calls during a run and the pause after it share the next run, which begins after all of
+ * Allows one run at a time. Calls during a run and the pause after it share the next run, which begins after all of
  * them.
  */
 const shareRuns = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {

@@ -8,7 +8,7 @@ interface Sent {
   token?: string
 }
 
-/** Describes a published kind of client program: how it writes a request, byte for byte. */
+/** Describes a widely used HTTP client: how it writes a request, byte for byte. */
 export interface Program {
   readonly name: string
   /** Holds the usual form of a bare `noPagination` in this program. */

@@ -9,7 +9,7 @@ export interface Evidence {
   /** Lists the steps of all orders, oldest first. */
   readonly timeline: { waybill: string; status: string; by: 'merchant' | 'staff' | 'customer' }[]
   readonly edits: { waybill: string }[]
-  /** Lists the lines of delivered parcels. */
+  /** Lists the money lines of delivered parcels. */
   readonly money: { waybill: string; cod: number }[]
   /** Lists the findings of the check of the ledger, such as journals whose transfers differ from their lines. */
   readonly brokenLedger: string[]
@@ -48,7 +48,7 @@ export interface Evidence {
 export interface Change {
   readonly id: string
   readonly type: string
-  /** Is empty for a change of an invoice. */
+  /** Is empty for a change to an invoice. */
   readonly waybill: string
   readonly status: string
 }
@@ -67,7 +67,7 @@ export interface StoredOrder {
 export interface Received {
   endpoint: string
   id: string
-  /** Milliseconds since 1970. */
+  /** Counts milliseconds since 1970. */
   at: number
   waybill: string
   payload: string
@@ -84,7 +84,7 @@ export interface StoredMessage {
   event: string | null
   /** Holds the text of a message that asks to confirm an address. */
   question: string | null
-  /** Milliseconds since 1970. */
+  /** Counts milliseconds since 1970. */
   createdAt: number
   /** Counts the resends by staff; the next field records a cancellation by staff. */
   resends: number
@@ -92,11 +92,11 @@ export interface StoredMessage {
 }
 
 export interface GivenUp {
-  /** Milliseconds since 1970. */
+  /** Counts milliseconds since 1970. */
   at: number
   /** Holds the status of the last response; null: there was no response. */
   status: number | null
-  /** Holds the id of the message that the status is about, or the id of a person's message. */
+  /** Holds the id of the message that the status is about; the next field holds the id of a person's message. */
   message: string | null
   inbound: string | null
 }

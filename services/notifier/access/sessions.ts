@@ -40,7 +40,7 @@ interface SessionOptions {
 interface Session {
   readonly staff: StaffToken
   readonly confirmedAt: number
-  /** Counts by our monotonic clock: the clock of orders may differ. */
+  /** Is a time of our monotonic clock: the clock of orders may differ. */
   readonly endsAt: number
 }
 

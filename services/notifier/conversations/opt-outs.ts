@@ -45,7 +45,7 @@ export const OptOutEntry = Type.Object({
   scope: Scope,
   at: Time(),
   by: Type.String({
-    description: 'The source of the change: customer, platform or staff, with its way or name.',
+    description: 'The source of the change: customer, platform or staff, followed by how it came or by a name.',
     examples: ['platform: user_preferences'],
   }),
   reason: orNull(Type.String()),

@@ -87,7 +87,7 @@ t.test('counts presses without effect by reason, and stores no action', async t 
   const counts = await Promise.all(kinds.map(kind => counted(`webhook_facts_total{kind="${kind}"}`)))
   t.same(counts, [0, 2, 1, 0])
   const unread = await rows('select 1 from inbound_messages where read_at is null')
-  t.equal(unread.length, 4, 'staff read the presses that do nothing')
+  t.equal(unread.length, 4, 'presses that do nothing stay unread for staff')
   t.notMatch(log.join(''), /94770000|courier\./)
   t.equal(
     (await rows('select 1 from conversations where last_inbound_at is not null')).length,
@@ -108,7 +108,7 @@ t.test('staff cannot send actions, or payloads that look like tokens', async t =
   t.match(Object.keys(await send({}, token)), ['template.components.0.parameters.0.payload'])
 })
 
-t.test('checks the actions, texts and outcomes that rules name', async t => {
+t.test('refuses rules with invalid actions, texts or outcomes, by their paths', async t => {
   t.equal(checkDemo(rules).kind, 'accepted')
   const errorsOf = (rule: object) => {
     const checked = checkDemo([{ on: 'order.created', ...rule }])

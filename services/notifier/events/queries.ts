@@ -76,7 +76,7 @@ export const findFailedMessages = (tx: Tx, tenant: string, waybill: string): Pro
 
 /**
  * Finds the status changes since `since`, with take-backs, in the order of their processing: those after the event
- * `after`, at most `limit`. A change is processed after it happens, except for the difference of two clocks.
+ * `after`, at most `limit`. A change is processed after it happens, give or take the difference between the two clocks.
  */
 export const findKnownEvents = (tx: Tx, tenant: string, since: Date, after: string | undefined, limit: number) =>
   query<KnownEvent>(tx)`

@@ -58,12 +58,13 @@ const ThreadMessage = Type.Object(
     }),
     text: orNull(Type.String(), {
       examples: ['Where is my parcel?'],
-      description: 'The text, the label of a button, the place of a location, the caption or name of a file.',
+      description:
+        'The text, the label of a button, the name, address and coordinates of a location, the caption or name of a file.',
     }),
     media_id: orNull(Type.String(), { description: 'The platform’s id of the file.' }),
     unread: Type.Boolean(),
     template: textOrNull,
-    status: orNull(Status, { description: 'Null for a message of the customer.', examples: [null] }),
+    status: orNull(Status, { description: 'Null for a message from the customer.', examples: [null] }),
     error: textOrNull,
     waybill_number: textOrNull,
   },

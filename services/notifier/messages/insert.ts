@@ -7,7 +7,7 @@ import type { AcceptedMessage } from './schema.ts'
 export interface NewMessage {
   readonly id: string
   readonly message: CheckedMessage
-  /** Says why it cannot be sent: it is stored as failed, for staff to see and to resend. */
+  /** Says why the message cannot be sent; the message is stored as failed, for staff to see and resend. */
   readonly failure?: string | undefined
   /** The message may have been sent before the database was restored: it is stored as unknown; staff may resend it. */
   readonly isInDoubt?: boolean | undefined

@@ -42,7 +42,7 @@ t.test('the user ids of 2026 do not change the facts', t => {
   t.end()
 })
 
-t.test('reads a file by its caption, else by its name', t => {
+t.test('labels a file with its caption, else with its name', t => {
   const file = (document: object) =>
     read(envelope({ messages: [inbound({ type: 'document', text: undefined, document })] }))
   t.match(file({ id: '9', filename: 'slip.pdf' }), [{ label: 'slip.pdf', mediaId: '9' }])
@@ -161,7 +161,7 @@ t.test('reads a thousand updates', t => {
   t.end()
 })
 
-t.test('returns undefined for invalid JSON and endless nesting', t => {
+t.test('returns undefined for invalid JSON, and does not throw on deep nesting', t => {
   for (const text of ['', '{', 'null x', '['.repeat(1_000_000), '\xff'])
     t.equal(parseJson(Buffer.from(text, 'latin1')), undefined)
   const deep = `{"message_template_id":${'['.repeat(200_000)}${']'.repeat(200_000)}}`

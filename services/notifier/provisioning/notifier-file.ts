@@ -104,7 +104,7 @@ const Rule = closed({
   pause_on_category_change: Type.Optional(Type.Boolean()),
 })
 
-/** A decimal is text: a JSON number would lose exactness. */
+/** A decimal is text: a JSON number would lose precision. */
 const Decimal = Type.String({
   maxLength: 20,
   pattern: '^(0|[1-9]\\d{0,8})(\\.\\d{1,6})?$',

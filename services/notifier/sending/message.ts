@@ -17,7 +17,7 @@ export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
   readonly waybillNumber?: string | null
   readonly plan: 'free' | 'paid'
   readonly conversation: Conversation | undefined
-  /** Is determined only for people who opted out of marketing messages; else false. */
+  /** Is reliable only for people who opted out of marketing messages. */
   readonly isMarketing: boolean
   /** Comes from Postgres' clock. */
   readonly claimedAt: Date

@@ -11,7 +11,7 @@ type BlockReason =
   | { kind: 'cancelled'; detail: string }
   | { kind: 'failed'; detail: string }
   | { kind: 'held'; detail: string }
-  /** The message is due again after `seconds`, which is not an attempt. */
+  /** Makes the message due again after `seconds`, without counting an attempt. */
   | { kind: 'deferred'; seconds: number; detail?: string }
 
 type DueToCheck = Pick<

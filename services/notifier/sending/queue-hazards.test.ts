@@ -15,7 +15,7 @@ const several = (count: number) =>
 
 const claiming = { room: 100, sendingSeconds: 30, recipientPauseSeconds: 0 }
 
-t.test('a number sends while another transaction queues messages for it', async t => {
+t.test('a number sends while another transaction inserts a message for it', async t => {
   const { accept, rows, pool } = await createFixture(t)
   await inTenant(pool, 'demo', async (tx: Tx) => {
     await tx.client.query(`
@@ -60,7 +60,7 @@ t.test('two tenants that claim one number keep their own opt-outs and pauses bet
   t.match(blocked, [{ message: { tenant: 'demo', recipient: '94770000101' }, reason: { kind: 'cancelled' } }])
 })
 
-t.test('messages that become due again and again while the API hangs are sent once', async t => {
+t.test('messages that become due again and again while the API is slow are sent once', async t => {
   const { accept, rows, control, queue } = await createFixture(t, { isRunning: false, window: 8, sendSeconds: 60 })
   control.behave({ answer_latency_ms: 1_500 })
   await accept(...several(40))

@@ -1,10 +1,10 @@
-/** Limits the rate of a number, as the row of its channel stores it. Each message costs one token. */
+/** Limits the rate of a number. The row of its channel stores the bucket. Each message costs one token. */
 export interface TokenBucket {
   readonly rate: number
-  /** Counts the tokens left at `at`, in fractions. */
+  /** Counts the tokens left at `at`, including fractions of a token. */
   readonly tokens: number
   readonly at: Date
-  /** Are set once the API has asked for less: the lowered rate and its start. */
+  /** Hold the lowered rate and its start, once the API has asked for a lower rate. */
   readonly slowedRate: number | null
   readonly slowedAt: Date | null
 }
@@ -34,7 +34,7 @@ export const countTokens = (bucket: TokenBucket, now: Date): number => {
 /** Chooses the seconds that a number rests after error 130429: one to five. */
 export const chooseRest = (random: () => number): number => 1 + random() * 4
 
-/** Halves the rate after error 130429, to one a second at least, and rests the number. */
+/** Returns half the rate, but at least one message a second, and the rest of the number after error 130429. */
 export const slowDown = (bucket: TokenBucket, now: Date, random: () => number) => ({
   slowedRate: Math.max(1, computeRate(bucket, now) / 2),
   restSeconds: chooseRest(random),

@@ -22,7 +22,7 @@ interface CategoryChange extends CategoryReport {
   readonly pausedRules: number
 }
 
-/** Stores new reports, and pauses the rules that ask for it. A repeated or older report changes nothing. */
+/** Stores new reports, and pauses the rules that ask to be paused. A repeated or older report changes nothing. */
 export const reportCategories = async (tx: Tx, reports: readonly CategoryReport[]): Promise<CategoryChange[]> => {
   const toKey = ({ tenant, wabaId, name, language }: CategoryReport) => JSON.stringify([tenant, wabaId, name, language])
   const sorted = reports.toSorted(

@@ -17,7 +17,7 @@ t.test(
     await moveAlong(['DM00000001', 'DM00000002'], [...toRider])
     await moveAlong(['DM00000001'], [15, 17, 16, 12, 15, 16, 12, 13])
     await moveAlong(['DM00000002'], [13])
-    // A tenant's own set may allow these moves.
+    // A tenant's own set of statuses may allow these moves.
     await rows(
       `insert into order_events (tenant_id, waybill_number, status_key)
         values ('demo', 'DM00000001', 'key_12'), ('demo', 'DM00000001', 'key_14')`,
@@ -55,7 +55,7 @@ t.test('the orders of each metric can be listed', async t => {
   t.strictSame(await listed('status_class=under_way'), ['DM00000003'])
   t.strictSame(await listed(`delivered_on=${date}`), ['DM00000001'])
   t.strictSame(await listed(`delivered_on=${date}&merchant_id=999`), [])
-  t.strictSame(await listed(`failed_on=${date}`), ['DM00000001'], 'both attempts of one parcel')
+  t.strictSame(await listed(`failed_on=${date}`), ['DM00000001'], 'a parcel with two failed attempts is listed once')
   t.strictSame(await listed('filter[failed_on]=2026-01-01'), [])
   const first = (await staffGet(`/order?status_class=delivered&per_page=1`)).body
   t.strictSame([first.data.length, first.meta.total], [1, 2])
@@ -151,7 +151,7 @@ t.test('staff list the merchants, by part of the name and page by page', async t
     (await staffGet(`/merchant?${query}`)).body.data.map(({ name }: { name: string }) => name)
   t.strictSame(await listNames('name=BOOK'), ['Ceylon Books'])
   t.strictSame(await listNames(`id=${body.data[1].id}`), ['Ceylon Books'])
-  t.strictSame(await listNames('filter[name]=%25'), [], 'a percent sign is not a pattern')
+  t.strictSame(await listNames('filter[name]=%25'), [], 'a percent sign is not a wildcard')
   t.strictSame(
     (await staffGet('/merchant?limit=0')).body,
     refusal({ limit: ['The limit field must be a whole number, 1 to 200.'] }),

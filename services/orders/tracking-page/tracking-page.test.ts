@@ -54,7 +54,7 @@ t.test('the page shows where a parcel is; its signed link adds the amount and th
   t.notMatch(cancelled.html, 'LKR')
 })
 
-t.test('the page shows no step that staff took back', async t => {
+t.test('the page shows a step that staff took back as still to come', async t => {
   const [waybill = ''] = (await bulk(batch([order({ initial_status_key: 'key_2' })]))).body.data
   const token = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
   const move = async (status_key: string) => {
