@@ -100,14 +100,15 @@ export const launch = (t: Teardown, file: string, settings: Environment) => {
     child.kill('SIGKILL')
     await ended
   })
-  /** Waits until the program listens. Returns its address. */
+  /** Waits until the program listens, for a minute at most. Returns its address. */
   const listening = async (): Promise<string> => {
-    for (;;) {
+    const end = performance.now() + 60_000
+    while (performance.now() < end && child.exitCode === null && child.signalCode === null) {
       const address = lines.map(line => /listening at (http:[^"]+)/.exec(line)?.[1]).find(Boolean)
       if (address) return address
-      if (child.exitCode !== null) throw new Error(`${file} ended before it listened: ${stderr}`)
       await delay(20)
     }
+    throw new Error(`${file} does not listen: ${stderr}`)
   }
   return { child, ended, lines, listening, stderr: () => stderr, output: () => lines.join('\n') + stderr }
 }

@@ -87,7 +87,11 @@ const holdOrders = async (owner: pg.Client) => {
   const waiting = `select 1 from pg_locks where relation = 'orders'::regclass and ${ofThisDatabase}`
   return {
     untilWaiting: (requests: number) =>
-      waitUntil(`${requests} statements wait`, async () => Number((await owner.query(waiting)).rowCount) >= requests),
+      waitUntil(
+        `${requests} statements wait`,
+        async () => Number((await owner.query(waiting)).rowCount) >= requests,
+        60,
+      ),
     release: () => owner.query('rollback'),
   }
 }
@@ -145,8 +149,10 @@ t.test('startup waits for Postgres, and SIGTERM ends the wait at once', async t 
   const [stopped, waiting] = [launchOrders(t, environment), launchOrders(t, environment)]
   const migrated = launchOrders(t, { ...environment, ORDERS_MIGRATE_DATABASE_URL: ownerUrl })
   for (const { logs } of [stopped, waiting, migrated])
-    await waitUntil('the process waits for Postgres', () =>
-      logs().some(({ msg }) => String(msg).startsWith('database.waiting')),
+    await waitUntil(
+      'the process waits for Postgres',
+      () => logs().some(({ msg }) => String(msg).startsWith('database.waiting')),
+      60,
     )
   const since = performance.now()
   stopped.child.kill('SIGTERM')
@@ -187,10 +193,10 @@ t.test('the notifier gets a batch at once, and the rest when the process starts 
   const receiver = await startReceiver(t)
   const { bulk, child, ended, logs, url, ownerUrl } = await start(t, { NOTIFIER_URL: receiver.url })
   await bulk(batch([order(), order()]))
-  await waitUntil('both events are delivered', () => receiver.events.size === 2)
+  await waitUntil('both events are delivered', () => receiver.events.size === 2, 60)
   receiver.react = () => 503
   await bulk()
-  await waitUntil('one event is refused', () => logs().some(({ msg }) => msg === 'outbox.refused'))
+  await waitUntil('one event is refused', () => logs().some(({ msg }) => msg === 'outbox.refused'), 60)
   child.kill('SIGTERM')
   t.equal(await ended, 0)
   t.notOk(logs().some(({ level }) => Number(level) >= 50))
@@ -206,7 +212,7 @@ t.test('the notifier gets a batch at once, and the rest when the process starts 
     ORDERS_PORT: '0',
     NOTIFIER_URL: receiver.url,
   })
-  await waitUntil('all events are delivered', () => receiver.events.size === 3)
+  await waitUntil('all events are delivered', () => receiver.events.size === 3, 60)
 })
 
 for (const [how, seconds] of [
@@ -272,7 +278,8 @@ const holdCommits = async (owner: pg.Client, table: string) => {
   await owner.query('select pg_advisory_lock(1)')
   const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
   return {
-    untilCommitting: () => waitUntil('the transaction commits', async () => (await owner.query(committing)).rowCount),
+    untilCommitting: () =>
+      waitUntil('the transaction commits', async () => (await owner.query(committing)).rowCount, 60),
     release: () => owner.query('select pg_advisory_unlock(1)'),
   }
 }
@@ -309,7 +316,7 @@ t.test('a response says that nothing was changed only when that is certain', asy
   t.equal(status, 503)
   await release()
   await owner.query(`select set_config('app.tenant', 'demo', false)`)
-  await waitUntil('the order exists after all', async () => (await owner.query('select 1 from orders')).rowCount)
+  await waitUntil('the order exists after all', async () => (await owner.query('select 1 from orders')).rowCount, 60)
   t.notMatch(body.message, /nothing was changed/i)
 })
 
@@ -342,7 +349,7 @@ t.test('SIGTERM lets the requests in flight finish, then the process ends', asyn
   await untilWaiting(1)
   const signalled = performance.now()
   child.kill('SIGTERM')
-  await waitUntil('the process begins to stop', () => logs().some(line => line.msg === 'process.stopping'))
+  await waitUntil('the process begins to stop', () => logs().some(line => line.msg === 'process.stopping'), 60)
   await t.rejects(
     once(connect(Number(new URL(address).port), '127.0.0.1'), 'connect'),
     'the process accepts no new connection',
@@ -409,7 +416,7 @@ t.test('the log is JSON lines with request ids, without personal data or tokens,
   await failing('customer_name::integer > 0')
 
   const completed = () => logs().filter(line => line.msg === 'request.completed')
-  await waitUntil('every request is logged', () => completed().length === ids.length)
+  await waitUntil('every request is logged', () => completed().length === ids.length, 60)
   t.strictSame(
     completed().map(line => line.request_id),
     ids,

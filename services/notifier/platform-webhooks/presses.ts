@@ -21,15 +21,15 @@ export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
 
 /** Opens the buttons with actions that people pressed; counts those that do not open, by reason. */
 export const openPresses = (keyring: Keyring | undefined, said: readonly Said[], now: Date | undefined) => {
-  const counts = { opened: 0, unreadable: 0, expired: 0 }
+  const counts = { unreadable: 0, expired: 0 }
   const presses = new Map<Said, Press>()
   for (const fact of said) {
     const { tenant, phoneNumberId, recipient, payload, at, messageId: inboundId } = fact
     if (!now || !keyring || !payload?.startsWith(tokenPrefix)) continue
     const person = { tenant, phoneNumberId, recipient }
     const opened = openButton(keyring, person, payload, at, now)
-    counts[opened.kind]++
     if (opened.kind === 'opened') presses.set(fact, { ...person, ...opened.button, at, inboundId })
+    else counts[opened.kind]++
   }
   return { presses, counts }
 }
@@ -53,7 +53,7 @@ export const recordPresses = async (
     pressed,
     press_unreadable: counts.unreadable,
     press_expired: counts.expired,
-    press_repeated: counts.opened - pressed,
+    press_repeated: presses.size - pressed,
     addresses: now ? await askAddresses(tx, said, now) : 0,
   }
 }

@@ -2,6 +2,7 @@ import { inSpans, readTraceId, type Tracer } from '@courier/shared/traces.ts'
 import type { Logger } from 'pino'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { classifyCode } from '../messaging-api/classify.ts'
+import { findLastingEffect } from '../sending/decide.ts'
 import { applyEffect } from '../sending/effects.ts'
 import {
   findStatusUpdates,
@@ -117,10 +118,6 @@ const reactToFailures = async (tx: Tx, logger: Logger, settlements: readonly Set
 }
 
 const findEffect = (code: number | null) => {
-  const { class: what, pauseSeconds, meaning: reason } = classifyCode(code)
-  if (what === 'hold_template' && code !== null) return { kind: 'hold_template', code } as const
-  if (what !== 'pause_channel') return undefined
-  return pauseSeconds === null
-    ? ({ kind: 'pause_channel', code, reason } as const)
-    : ({ kind: 'rest_channel', code, seconds: pauseSeconds } as const)
+  const cause = classifyCode(code)
+  return findLastingEffect(cause, cause.meaning)
 }

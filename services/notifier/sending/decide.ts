@@ -74,19 +74,28 @@ const toFailed = (message: ClaimedMessage, { code, meaning }: Reason): SendOutco
   return { message, status: 'failed', isAttempt: true, code, meaning, detail: meaning }
 }
 
+/** Returns what a failure of its class does to the template or the number; undefined: nothing. */
+export const findLastingEffect = ({ class: what, code, pauseSeconds }: Classification, reason: string) => {
+  if (what === 'hold_template') return { kind: 'hold_template', code: code ?? 0 } as const
+  if (what !== 'pause_channel') return undefined
+  return pauseSeconds
+    ? ({ kind: 'rest_channel', code, seconds: pauseSeconds } as const)
+    : ({ kind: 'pause_channel', code, reason } as const)
+}
+
 const decideRefused = (message: ClaimedMessage, cause: Classification, random: () => number): Decision => {
   const { code, meaning } = cause
   const wait = cause.delaySeconds ?? 0
-  const rest = (seconds: number): Effect => ({ kind: 'rest_channel', code, seconds })
   if (cause.mayHaveBeenSent) return toDecision(toUnknown(message, meaning))
   if (code === marketingStopped) return toDecision(toFailed(message, cause), { kind: 'stop_marketing', code })
   if (cause.class === 'permanent') return toDecision(toFailed(message, cause))
-  if (cause.class === 'hold_template')
-    return toDecision(toFailed(message, cause), { kind: 'hold_template', code: code ?? 0 })
-  if (cause.class === 'pause_channel') {
-    const pause: Effect = { kind: 'pause_channel', code, reason: nameScope(cause, 'messaging') }
-    return toDecision(queueAgain(message, cause, 0), cause.pauseSeconds ? rest(cause.pauseSeconds) : pause)
-  }
+  const lasting = findLastingEffect(cause, nameScope(cause, 'messaging'))
+  if (lasting)
+    return toDecision(
+      lasting.kind === 'hold_template' ? toFailed(message, cause) : queueAgain(message, cause, 0),
+      lasting,
+    )
+  const rest = (seconds: number): Effect => ({ kind: 'rest_channel', code, seconds })
   if (cause.slows === 'number') {
     const dueSeconds = Math.max(chooseRest(random), wait)
     return toDecision(queueAgain(message, cause, dueSeconds), { kind: 'slow_channel' }, ...(wait ? [rest(wait)] : []))

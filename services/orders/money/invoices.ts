@@ -48,25 +48,22 @@ export const stateSql = `case when invoices.state = 'submitted'
     then 'approved' else invoices.state end`
 
 /**
- * Stores approvals by silence before a longer time to object takes them back: they may be in a pay file. Citus adds no
- * interval to a column in an update.
+ * Stores approvals by silence before a longer time to object takes them back: they may be in a pay file. Citus refuses
+ * an update that adds an interval to a column itself.
  */
-export const keepApprovals = async (tx: Tx, tenant: string, acceptAfterDays: number): Promise<void> => {
-  const { rows } = await tx.client.query(
-    `select invoice_id, submitted_at + make_interval(days => accept_after_days) as decided_at
-    from invoices join tenants on tenants.tenant_id = invoices.tenant_id
-    where invoices.tenant_id = $1 and invoices.state = 'submitted' and accept_after_days < $2
-      and ${stateSql} = 'approved'
-    for update of invoices`,
+export const keepApprovals = (tx: Tx, tenant: string, acceptAfterDays: number): Promise<unknown> =>
+  tx.client.query(
+    `with silent as materialized (
+      select invoice_id, submitted_at + make_interval(days => accept_after_days) as decided_at
+      from invoices join tenants on tenants.tenant_id = invoices.tenant_id
+      where invoices.tenant_id = $1 and accept_after_days < $2 and invoices.state = 'submitted'
+        and ${stateSql} = 'approved'
+      for update of invoices
+    )
+    update invoices set state = 'approved', decided_at = silent.decided_at from silent
+    where tenant_id = $1 and invoices.invoice_id = silent.invoice_id`,
     [tenant, acceptAfterDays],
   )
-  await tx.client.query(
-    `update invoices set state = 'approved', decided_at = silence.decided_at
-    from unnest($2::uuid[], $3::timestamptz[]) silence (invoice_id, decided_at)
-    where tenant_id = $1 and invoices.invoice_id = silence.invoice_id`,
-    [tenant, rows.map(row => row.invoice_id), rows.map(row => row.decided_at)],
-  )
-}
 
 export const invoiceColumns = `invoice_no, invoice_ref_no, invoices.merchant_id::float8,
   merchants.name as merchant_name, until::text, ${stateSql} as state,

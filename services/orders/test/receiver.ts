@@ -87,7 +87,7 @@ export const startReceiver = async (t: Teardown, port = 0): Promise<Receiver> =>
   return receiver
 }
 
-export const waitUntil = async (what: string, isSo: () => unknown, seconds = 60): Promise<void> => {
+export const waitUntil = async (what: string, isSo: () => unknown, seconds = 30): Promise<void> => {
   const end = performance.now() + seconds * 1000
   while (!(await isSo())) {
     if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
