@@ -12,7 +12,7 @@ import { Broken, describe, seed, type TrustOptions } from './promise.ts'
 import { loadPromise, promiseNames } from './promises.ts'
 
 const listPromises = async () =>
-  Promise.all(promiseNames.map(async name => `  ${name.padEnd(17)}${(await loadPromise(name)).promise}`))
+  Promise.all(promiseNames.map(async name => `  ${name.padEnd(19)}${(await loadPromise(name)).promise}`))
 
 const help = async () => `npm run trust -- [NAME ...] [OPTION ...]     tests the named promises, or all of these:
 
