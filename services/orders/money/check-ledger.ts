@@ -41,28 +41,30 @@ export const checkLedger = (pool: pg.Pool, tenant: string): Promise<LedgerCheck>
   inTenant(pool, tenant, async (tx: Tx) => {
     const { rows } = await tx.client.query(checkSql, [tenant])
     if (!rows[0]) throw new UsageError(`there is no tenant ${tenant}`)
-    const [{ rows: digests }, { rows: seals }] = await Promise.all([
-      tx.client.query(`${digestsSql} group by booked_on order by booked_on`, [tenant]),
-      tx.client.query('select booked_on::text, seal from ledger_seals where tenant_id = $1 order by booked_on', [
-        tenant,
-      ]),
-    ])
-    return { ...rows[0], broken_seals: findBroken(digests, seals) }
+    const { rows: days } = await tx.client.query(sealedDaysSql, [tenant])
+    return { ...rows[0], broken_seals: findBroken(days) }
   })
 
+interface SealedDay {
+  readonly booked_on: string
+  readonly digest: string | null
+  readonly seal: string | null
+}
+
+/** Selects the days in order. One statement reads both tables: a day may be folded meanwhile. */
+const sealedDaysSql = `
+  select booked_on, digest, seal from (${digestsSql} group by booked_on) days
+    full join (select booked_on::text, seal from ledger_seals where tenant_id = $1) seals using (booked_on)
+  order by booked_on`
+
 /** Lists the days that have no seal, or whose seal does not follow from their sums and the previous seal. */
-const findBroken = (
-  digests: readonly { booked_on: string; digest: string }[],
-  seals: readonly { booked_on: string; seal: string }[],
-): string[] => {
-  const digestsByDay = new Map(digests.map(({ booked_on, digest }) => [booked_on, digest]))
-  const unsealed = digests.flatMap(({ booked_on }) =>
-    seals.some(each => each.booked_on === booked_on) ? [] : booked_on,
-  )
-  const broken = seals.flatMap(({ booked_on, seal: found }, index) =>
-    found === seal(seals[index - 1]?.seal ?? '', booked_on, digestsByDay.get(booked_on) ?? '') ? [] : booked_on,
-  )
-  return [...unsealed, ...broken]
+const findBroken = (days: readonly SealedDay[]): string[] => {
+  let before = ''
+  return days.flatMap(({ booked_on, digest, seal: found }) => {
+    const isBroken = found !== seal(before, booked_on, digest ?? '')
+    before = found ?? before
+    return isBroken ? booked_on : []
+  })
 }
 
 const countSql = (kind: string): string => `count(*) filter (where kind = '${kind}')`

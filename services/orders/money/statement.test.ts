@@ -108,6 +108,17 @@ t.test('statements', async t => {
     t.equal((await staffGet('/ledger?account=nobody&from=2026-02-19&to=2026-02-19')).status, 404)
   })
 
+  t.test('the check finds nothing wrong in a day that is folded meanwhile', async t => {
+    for (let round = 0; round < 20; round++) {
+      await rows('delete from ledger_days')
+      await rows('delete from ledger_seals')
+      const checks = Array.from({ length: 8 }, (_, n) => delay(3 * n).then(() => checkLedger(pool, 'demo')))
+      const folds = fold().then(fold)
+      const found = (await Promise.all(checks)).flatMap(listFindings)
+      t.strictSame([found, await folds], [[], 1])
+    }
+  })
+
   t.test('the check finds a changed day, a changed seal and a transfer booked on a sealed day', async t => {
     await rows(`update ledger_days set debit = debit + 1 where booked_on = '2026-02-18' and account = 'rider:Nimal'`)
     t.match(await checkLedger(pool, 'demo'), { wrong_days: ['2026-02-18'], broken_seals: ['2026-02-18'] })
