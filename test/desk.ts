@@ -39,10 +39,11 @@ export const showInLanguages = async (t: Test, page: Page, screen: string, shown
 }
 
 export const chooseOrigin = async (page: Page): Promise<void> => {
-  await page.getByLabel('Parcels start in').fill('Kotte')
+  const origin = page.getByRole('combobox', { name: 'Parcels start in' })
+  await origin.fill('Kotte')
   await page.locator('#origin-options option').first().waitFor({ state: 'attached' })
-  await page.getByLabel('Parcels start in').fill('Kotte, Colombo')
-  await page.getByLabel('Parcels start in').blur()
+  await origin.fill('Kotte, Colombo')
+  await origin.blur()
 }
 
 /** Uploads a file of `rows` rows, whose order numbers begin with B-, and has the desk check them. */

@@ -64,7 +64,7 @@ const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ gene
 
 /** Assigns the errors of a response to the rows. Returns false if no error is about a row. */
 export const addErrors = (/** @type {Row[]} */ rows, /** @type {Record<string, string[]>} */ errors) => {
-  let isOfRow = false
+  let isOfRow = addMissingRates(rows, errors['rate_card.destination_city_id'] ?? [])
   for (const [path, sentences] of Object.entries(errors)) {
     const [, index, field = ''] = /^order_data\.(\d+)(?:\.(\w+))?/.exec(path) ?? []
     const row = index === undefined ? undefined : rows[Number(index)]
@@ -73,6 +73,18 @@ export const addErrors = (/** @type {Row[]} */ rows, /** @type {Record<string, s
     row.errors[field.startsWith('destination_') ? 'destination' : field] = sentences
   }
   return isOfRow
+}
+
+/**
+ * Assigns each missing rate to all rows to its city: the sentence names only the first ten of them. Returns false if
+ * no sentence names a row.
+ */
+const addMissingRates = (/** @type {Row[]} */ rows, /** @type {string[]} */ sentences) => {
+  const isTo = (/** @type {Row} */ { city }, /** @type {string} */ sentence) =>
+    city && city.id === rows[Number(/ order_data\.(\d+)/.exec(sentence)?.[1])]?.city?.id
+  const named = sentences.flatMap(sentence => rows.filter(row => isTo(row, sentence)).map(row => ({ row, sentence })))
+  for (const { row, sentence } of named) row.errors.destination = [sentence.replace(/, for order_data\..*$/, '.')]
+  return named.length > 0
 }
 
 /**
