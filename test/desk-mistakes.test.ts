@@ -27,4 +27,18 @@ if (browser) {
     await page.locator('strong', { hasText: 'Ready to book: 14.' }).waitFor()
     await page.close()
   })
+
+  t.test('a year of five digits is refused by the form, which keeps what was typed', async t => {
+    const page = await open()
+    await page.getByRole('link', { name: 'Programs and people' }).click()
+    const form = page.locator('form', { hasText: 'Create a token' })
+    await form.getByLabel('Name').fill('Shop')
+    await form.getByLabel('Last day').fill('20266-01-01')
+    await form.getByRole('button', { name: 'Create a token' }).click()
+    t.equal(await form.getByLabel('Name').inputValue(), 'Shop')
+    await form.getByLabel('Last day').fill('2040-01-01')
+    await form.getByRole('button', { name: 'Create a token' }).click()
+    await page.getByLabel('Token', { exact: true }).waitFor({ timeout: 5_000 })
+    await page.close()
+  })
 }

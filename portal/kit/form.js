@@ -146,7 +146,7 @@ export const Form = (/** @type {any} */ { id, fields, start = {}, submit, childr
   return html`<form class="stack" onSubmit=${instead(() => action.run())}>
     <div class="fields">${fields.map(
       ({ name, ...field }) => html`<${Control} key=${name} ...${field} id=${`${id}-${name}`}
-        value=${entered[name] ?? start[name] ?? ''} errors=${action.error?.errors[name]} onValue=${enter(name)} />`,
+        value=${entered[name] ?? start[name] ?? ''} errors=${action.error?.errors?.[name]} onValue=${enter(name)} />`,
     )}</div>
     <${ErrorText} error=${action.error} except=${fields.map(({ name }) => name)} />
     <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${submit}<//>${children}</div>

@@ -31,7 +31,7 @@ const Tokens = () => {
   ]
   const fields = [
     { name: 'name', label: t('name'), maxlength: 100, required: true },
-    { name: 'day', label: t('access.expires_on'), type: 'date' },
+    { name: 'day', label: t('access.expires_on'), type: 'date', max: '2999-12-31' },
   ]
   return html`<${Panel} title=${t('access.tokens')}><p class="soft">${t('access.about')}</p>
     <${Rows} of=${list} lines=${3} caption=${t('access.tokens')} columns=${columns} empty=${t('access.no_tokens')} />

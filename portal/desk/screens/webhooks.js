@@ -92,6 +92,7 @@ const Deliveries = ({ id, path, query }) => {
     name,
     label: t(`webhooks.${name}`),
     type: 'datetime-local',
+    max: '2999-12-31T23:59',
     required: name === 'from',
   }))
   return html`<${Panel} title=${t('webhooks.deliveries')}>
