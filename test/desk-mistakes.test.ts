@@ -41,4 +41,24 @@ if (browser) {
     await page.getByLabel('Token', { exact: true }).waitFor({ timeout: 5_000 })
     await page.close()
   })
+
+  t.test('a cleared COD or weight means what an untouched one means', async t => {
+    const page = await open()
+    await page.getByRole('link', { name: 'Book a parcel' }).click()
+    await chooseOrigin(page)
+    await page.getByLabel('Recipient').fill('Saman Kumara')
+    await page.getByLabel('Phone', { exact: true }).fill('0770000109')
+    await page.getByLabel('Address').fill('9 Hill Street')
+    await page.getByLabel('City').fill('Galle')
+    await page.locator('#book-destination_city_id-options option').first().waitFor({ state: 'attached' })
+    await page.getByLabel('City').fill('Galle, Galle')
+    for (const name of ['COD', 'Weight (kg)']) {
+      await page.getByLabel(name).fill('2')
+      await page.getByLabel(name).fill('')
+    }
+    await page.getByText('Charge: LKR 450').waitFor()
+    await page.getByRole('button', { name: 'Book the parcel' }).click()
+    await page.getByText('The parcel is booked:').waitFor({ timeout: 5_000 })
+    await page.close()
+  })
 }

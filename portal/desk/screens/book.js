@@ -41,10 +41,10 @@ export const Book = () => {
     remember({ general: { ...recall().general, [name]: value } })
   }
   const business = general.merchant_business_id || businesses.data?.[0]?.id
-  const send = async (/** @type {Record<string, string>} */ { cod = '0', weight = '1', ...order }) => {
+  const send = async (/** @type {Record<string, string>} */ { cod, weight, ...order }) => {
     const body = {
       general_data: { origin_city_id: general.origin_city_id, merchant_business_id: business },
-      order_data: [{ ...order, cod: readNumber(cod), weight: readNumber(weight) }],
+      order_data: [{ ...order, cod: readNumber(cod || '0'), weight: readNumber(weight || '1') }],
     }
     const { data } = await post('/order/single', body).catch(nameFields)
     setWaybill(data[0])
