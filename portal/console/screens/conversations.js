@@ -105,6 +105,9 @@ const Thread = ({ phone, query: { channel } }) => {
   const path = `/api/conversations/${encodeURIComponent(`+${phone}`)}`
   const list = usePages(`${path}/messages`, { channel }, 6, notifier)
   useReading(path, list.data)
+  // The reply that is being written stays while another page loads.
+  const last = useRef(/** @type {any} */ (undefined))
+  if (list.data) last.current = list.data.conversation
   return html`<h1 tabindex="-1">+${phone}</h1>
     <${Panel} title=${t('conversations.title')}
       aside=${html`<span><a href=${withQuery('#/find', { q: phone })}>
@@ -112,8 +115,8 @@ const Thread = ({ phone, query: { channel } }) => {
         ${t('menu.messages')}</a></span>`}>
       ${
         may('replyToConversation') &&
-        list.data &&
-        html`<${Reply} path=${path} window=${list.data.conversation} onSent=${list.reload} />`
+        last.current &&
+        html`<${Reply} path=${path} window=${last.current} onSent=${list.reload} />`
       }
       <${Live} of=${list} lines=${6}>${({ data }) => html`
         ${data.length === 0 && html`<p class="empty">${t('empty')}</p>`}
@@ -124,4 +127,4 @@ const Thread = ({ phone, query: { channel } }) => {
 
 /** Shows customers' messages, or one conversation with its reply form. */
 export const Conversations = ({ params: [phone], query }) =>
-  phone ? html`<${Thread} phone=${phone} query=${query} />` : html`<${List} query=${query} />`
+  phone ? html`<${Thread} key=${query.channel} phone=${phone} query=${query} />` : html`<${List} query=${query} />`
