@@ -1,11 +1,12 @@
 import t from 'tap'
 import { phoneNumberId } from '../services/notifier/test/fixture.ts'
+import { batch, order } from '../services/orders/test/tenant.ts'
 import { launchBrowser } from './browser.ts'
 import { openConsole, signIn, startConsole } from './console.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
-  const { url, notifier } = await startConsole(t)
+  const { url, orders, notifier } = await startConsole(t)
   const opened = await openConsole(t, browser, url)
   const { page } = opened
   await signIn(page)
@@ -27,5 +28,35 @@ if (browser) {
     await page.getByRole('button', { name: 'Next' }).click()
     await page.getByText('Message 100').waitFor()
     t.equal(await page.locator('#reply').inputValue(), 'It arrives tomorrow')
+  })
+
+  t.test('a bank reference that is being written stays while other cash arrives at the office', async t => {
+    const confirmed = { initial_status_key: 'key_2', cod: 2500 }
+    const waybills: string[] = (await orders.bulk(batch([order(confirmed), order(confirmed)]))).body.data
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = any($1)`, [waybills])
+    const deliver = async (waybill: string | undefined) => {
+      await page.goto(`${url}#/parcel/${waybill}`)
+      await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+      await page.getByRole('region', { name: 'Money' }).getByText('With the rider').waitFor()
+    }
+    const handOver = async () => {
+      await page.goto(`${url}#/cash`)
+      await page.getByRole('region', { name: 'Who holds cash' }).getByRole('button', { name: 'Hand over' }).click()
+      await page.getByLabel('Counted').fill('2500')
+      await page.getByRole('region', { name: 'Hand over', exact: true }).getByRole('button').click()
+    }
+    const office = page.getByRole('region', { name: 'Office and bank' })
+    await deliver(waybills[0])
+    await handOver()
+    await office.getByText('LKR 2,500 from 1 parcels').waitFor()
+    await deliver(waybills[1])
+    await page.goto(`${url}#/cash`)
+    await office.getByLabel('Bank reference').fill('BOC 4711')
+    await page.getByRole('region', { name: 'Who holds cash' }).getByRole('button', { name: 'Hand over' }).click()
+    await page.getByLabel('Counted').fill('2500')
+    await page.getByRole('region', { name: 'Hand over', exact: true }).getByRole('button').click()
+    await office.getByText('LKR 5,000 from 2 parcels').waitFor()
+    t.equal(await office.getByLabel('Bank reference').inputValue(), 'BOC 4711')
+    t.equal(await office.getByLabel('Amount').inputValue(), '2500', 'the amount that the person has counted')
   })
 }

@@ -56,16 +56,25 @@ const Open = ({ handover, onDone }) => {
       onDone=${onDone} /></li>`
 }
 
-/** Shows a form that records a deposit of the office's cash at the bank. */
+/**
+ * Shows a form that records a deposit of the office's cash at the bank. The amount is the cash that lay there when the
+ * person began to write, even if more cash arrives.
+ */
 const DepositCash = ({ office, onDone }) => {
+  const [begun, setBegun] = useState(/** @type {number | undefined} */ (undefined))
+  const start = begun ?? office.amount
   const fields = [
     { name: 'amount', label: t('cash.amount'), ...amountField },
     { name: 'bank_reference', label: t('invoice.reference'), required: true, maxlength: 500 },
   ]
-  const toBody = ({ amount = office.amount, ...body }) => ({ ...body, amount: Number(amount) })
-  return html`<${Form} id="deposit" fields=${fields} start=${{ amount: String(office.amount) }}
-    submit=${t('cash.deposit')}
-    path="/cash/deposit" toBody=${toBody} onDone=${onDone} />`
+  const end = () => {
+    setBegun(undefined)
+    onDone()
+  }
+  const toBody = ({ amount = start, ...body }) => ({ ...body, amount: Number(amount) })
+  return html`<${Form} id="deposit" fields=${fields} start=${{ amount: String(start) }}
+    submit=${t('cash.deposit')} path="/cash/deposit" toBody=${toBody} onDone=${end}
+    onEnter=${() => setBegun(last => last ?? office.amount)} />`
 }
 
 /** Shows who holds how much cash, the cash at the office, and the handovers whose sums differ. */
@@ -105,6 +114,6 @@ export const Cash = () => {
           html`<p class="soft">
           ${t('cash.clearing', { parcels: number(clearing.parcels), amount: sum(clearing.amount) })}</p>`
         }
-        ${office.amount > 0 && html`<${DepositCash} key=${office.amount} office=${office} onDone=${onDone} />`}`}<//>
+        ${office.amount > 0 && html`<${DepositCash} office=${office} onDone=${onDone} />`}`}<//>
     <//>`
 }
