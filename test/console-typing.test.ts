@@ -59,4 +59,14 @@ if (browser) {
     t.equal(await office.getByLabel('Bank reference').inputValue(), 'BOC 4711')
     t.equal(await office.getByLabel('Amount').inputValue(), '2500', 'the amount that the person has counted')
   })
+
+  t.test('a reason that is being written stays while the parcel moves', async t => {
+    const [waybill] = (await orders.bulk(batch([order({ initial_status_key: 'key_2' })]))).body.data
+    await page.goto(`${url}#/parcel/${waybill}`)
+    await page.locator('summary', { hasText: 'Compensate' }).click()
+    await page.locator('#compensation-reason').fill('Lost in the flood')
+    await orders.rows(`update orders set status_key = 'key_5' where waybill_number = $1`, [waybill])
+    await page.locator('h1 + .badge', { hasText: 'PICKUP RIDER ASSIGNED' }).waitFor()
+    t.equal(await page.locator('#compensation-reason').inputValue(), 'Lost in the flood')
+  })
 }

@@ -25,7 +25,7 @@ export const reasonField = () => ({ name: 'reason', label: t('failures.reason'),
 export const ParcelMoney = ({ order, onTakenBack }) => {
   const waybill = order.waybill_number
   const path = `/order/${encodeURIComponent(waybill)}`
-  const found = useLive(signal => own(`${path}/money`, { signal }), 0, [waybill])
+  const found = useLive(signal => own(`${path}/money`, { signal }), 0, [waybill, order.status.key])
   const toBody = ({ amount, ...body }) => ({ ...body, waybill_number: waybill, amount: Number(amount) })
   const amount = { name: 'amount', label: t('cash.amount'), type: 'number', min: '0.01', step: '0.01', required: true }
   return html`<${Panel} title=${t('menu.money')}>

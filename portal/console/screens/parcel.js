@@ -133,7 +133,7 @@ export const Parcel = ({ params: [waybill = ''] }) => {
         ${
           may('getAnyParcelMoney') &&
           order.data &&
-          html`<${ParcelMoney} key=${order.data.data.status.key} order=${order.data.data} onTakenBack=${reload} />`
+          html`<${ParcelMoney} order=${order.data.data} onTakenBack=${reload} />`
         }
       </div>
       <div class="stack">
