@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { launchBrowser } from './browser.ts'
@@ -25,6 +26,7 @@ if (browser) {
     for (let line = 3; line <= 14; line++) await page.locator(`#row-${line}-destination`).fill('Galle')
     await page.getByRole('button', { name: 'Check again' }).click()
     await page.locator('strong', { hasText: 'Ready to book: 14.' }).waitFor()
+    t.equal(await page.getByRole('heading', { name: 'Rows to correct' }).count(), 0)
     await page.close()
   })
 
@@ -59,6 +61,55 @@ if (browser) {
     await page.getByText('Charge: LKR 450').waitFor()
     await page.getByRole('button', { name: 'Book the parcel' }).click()
     await page.getByText('The parcel is booked:').waitFor({ timeout: 5_000 })
+    t.strictSame(
+      await orders.rows(`select cod, weight::float8 as weight from orders where customer_name = 'Saman Kumara'`),
+      [{ cod: 0, weight: 1 }],
+    )
     await page.close()
+  })
+
+  const sheetOf = (rows: number, first = 1) => {
+    const lines = Array.from(
+      { length: rows },
+      (_, n) => `B-${first + n},Nimali,12 Temple Road,Galle,07${10_000_000 + first + n},100`,
+    )
+    return ['Order no,Name,Address,City,Phone,COD', ...lines].join('\n')
+  }
+  const check = async (page: Page, text: string) => {
+    await page.getByRole('textbox', { name: 'Rows' }).fill(text)
+    await page.getByRole('button', { name: /^Read/ }).click()
+    if (!(await page.getByLabel('Parcels start in').inputValue())) await chooseOrigin(page)
+    await page.getByRole('button', { name: 'Check the rows' }).click()
+  }
+  const uploadMore = async (page: Page) => {
+    await page.getByRole('button', { name: 'Upload more' }).click()
+    await page.getByRole('textbox', { name: 'Rows' }).waitFor()
+  }
+  const waitForBooked = (page: Page, count: string) =>
+    page.locator('strong', { hasText: `${count} parcels are booked.` }).waitFor({ timeout: 10_000 })
+
+  t.test('an upload in a second tab waits for the upload of the first', async t => {
+    const [first, second] = [await open(), await open()]
+    await check(first, sheetOf(501))
+    await check(second, sheetOf(2, 1001))
+    const sent = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<void>()
+    await first.route('**/order/bulk', async route => {
+      sent.resolve()
+      await answered.promise
+      await route.continue()
+    })
+    await first.getByRole('button', { name: 'Book 501 parcels' }).click()
+    await sent.promise
+    await second.getByRole('button', { name: 'Book 2 parcels' }).click()
+    await second.getByText('Another tab is booking').waitFor()
+    answered.resolve()
+    await waitForBooked(first, '501 of 501')
+    await second.getByRole('button', { name: 'Book 2 parcels' }).click()
+    await waitForBooked(second, '2 of 2')
+    t.equal((await orders.rows(`select 1 from orders where order_no like 'B-100_'`)).length, 2)
+    await uploadMore(second)
+    await first.close()
+    await second.close()
   })
 }

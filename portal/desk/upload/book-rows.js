@@ -47,21 +47,40 @@ export const readUpload = () => inStore('readonly', store => store.get(owner()))
 const writeUpload = (/** @type {Stored} */ upload) => inStore('readwrite', store => store.put(upload, owner()))
 export const putAway = () => inStore('readwrite', store => store.delete(owner()))
 
+/** Lets only one tab begin or book uploads at a time. @template Result @param {() => Promise<Result>} act */
+const alone = (/** @type {string} */ elsewhere, act) =>
+  navigator.locks.request(`upload ${owner()}`, { ifAvailable: true }, lock => {
+    if (!lock) throw new ApiError(elsewhere)
+    return act()
+  })
+
+/** @param {Chunk} part */
+const isLeft = ({ waybills, errors }) => !waybills && !errors
+
 /**
+ * Stores an upload, unless another tab has begun one and not ended it: its chunks would be forgotten.
  * @param {import('./check-rows.js').Row[]} rows
  * @param {import('./check-rows.js').General} general
+ * @param {string} elsewhere the error when another tab has begun an upload
  * @returns {Promise<Stored>}
  */
-export const beginUpload = async (rows, general) => {
+export const beginUpload = (rows, general, elsewhere) =>
+  alone(elsewhere, async () => {
+    if ((await readUpload())?.chunks.some(isLeft)) throw new ApiError(elsewhere)
+    const upload = toUpload(rows, general)
+    await writeUpload(upload)
+    return upload
+  })
+
+/** @param {import('./check-rows.js').Row[]} rows @param {import('./check-rows.js').General} general */
+const toUpload = (rows, general) => {
   const id = crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
   const chunks = chunk(rows, ordersAtOnce).map((some, index) => ({
     key: `desk ${id} ${index}`,
     lines: some.map(({ line }) => line),
     orders: some.map(row => toOrder(row, general)),
   }))
-  const upload = { id, startedAt: Date.now(), general: toGeneral(general), chunks }
-  await writeUpload(upload)
-  return upload
+  return { id, startedAt: Date.now(), general: toGeneral(general), chunks }
 }
 
 /**
@@ -91,11 +110,10 @@ const bookChunk = async ({ general }, part) => {
  * @param {string} elsewhere the error when another tab is booking the upload
  */
 export const book = (upload, onProgress, elsewhere) =>
-  navigator.locks.request(`upload ${owner()}`, { ifAvailable: true }, async lock => {
-    if (!lock) throw new ApiError(elsewhere)
+  alone(elsewhere, async () => {
     const current = (await readUpload()) ?? upload
     if (current.id !== upload.id) throw new ApiError(elsewhere)
-    for (const part of current.chunks.filter(({ waybills, errors }) => !waybills && !errors)) {
+    for (const part of current.chunks.filter(isLeft)) {
       Object.assign(part, await bookChunk(current, part))
       await writeUpload(current)
       onProgress({ ...current })

@@ -70,7 +70,7 @@ export const Checked = ({ rows, general, onBook }) => {
   const total = good.reduce((sum, row) => sum + row.price, 0)
   const warned = good.filter(row => row.warnings.length > 0)
   const guessed = good.filter(row => row.city.name.toLowerCase() !== (row.values.destination ?? '').toLowerCase())
-  const start = useAction(async () => onBook(await beginUpload(good, general), bad))
+  const start = useAction(async () => onBook(await beginUpload(good, general, t('upload.elsewhere')), bad))
   if (check.isBusy)
     return html`<${Panel} title=${t('upload.checking')}>
       <progress max=${rows.length} value=${done} aria-label=${t('upload.checking')}></progress><//>`
