@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
@@ -111,5 +112,21 @@ if (browser) {
     await uploadMore(second)
     await first.close()
     await second.close()
+  })
+
+  t.test('rows that could not be checked are listed after the others are booked', async t => {
+    const page = await open()
+    let requests = 0
+    await page.route('**/order/bulk?dry_run=true', route => (++requests === 2 ? route.abort() : route.continue()))
+    await check(page, sheetOf(502, 2001))
+    await page.getByRole('button', { name: 'Book 500 parcels' }).click()
+    await waitForBooked(page, '500 of 500')
+    await page.getByText('Rows to correct: 2').waitFor({ timeout: 5_000 })
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download these rows (CSV)' }).click()
+    const file = readFileSync(await (await download).path(), 'utf8')
+    for (const number of ['B-2501', 'B-2502']) t.match(file, number)
+    await uploadMore(page)
+    await page.close()
   })
 }

@@ -11,6 +11,8 @@ import { checkRows } from './check-rows.js'
 
 const shownRows = 50
 const isBad = (/** @type {Row} */ row) => Object.keys(row.errors).length > 0
+/** Returns false also for a row that was not checked, such as after a lost connection. */
+const isGood = (/** @type {Row} */ row) => row.price !== undefined && !isBad(row)
 
 /** Shows a bad row, which a person corrects in place. */
 const BadRow = (/** @type {{ row: Row, onChange: () => void }} */ { row, onChange }) => {
@@ -66,11 +68,17 @@ export const Checked = ({ rows, general, onBook }) => {
   })
   useEffect(() => void check.run(rows), [])
   const bad = /** @type {Row[]} */ (rows.filter(isBad))
-  const good = rows.filter(row => row.price !== undefined && !isBad(row))
+  const good = rows.filter(isGood)
   const total = good.reduce((sum, row) => sum + row.price, 0)
   const warned = good.filter(row => row.warnings.length > 0)
   const guessed = good.filter(row => row.city.name.toLowerCase() !== (row.values.destination ?? '').toLowerCase())
-  const start = useAction(async () => onBook(await beginUpload(good, general, t('upload.elsewhere')), bad))
+  const start = useAction(async () => {
+    const upload = await beginUpload(good, general, t('upload.elsewhere'))
+    onBook(
+      upload,
+      rows.filter(row => !isGood(row)),
+    )
+  })
   if (check.isBusy)
     return html`<${Panel} title=${t('upload.checking')}>
       <progress max=${rows.length} value=${done} aria-label=${t('upload.checking')}></progress><//>`
