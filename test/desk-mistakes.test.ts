@@ -129,4 +129,29 @@ if (browser) {
     await uploadMore(page)
     await page.close()
   })
+
+  t.test('a rate that was removed meanwhile is reported by the rows of the sheet', async t => {
+    const page = await open()
+    await check(page, sheetOf(2, 3001))
+    await page.route('**/order/bulk', route =>
+      route.fulfill({
+        status: 422,
+        json: {
+          message: 'The given data was invalid.',
+          code: 'validation_failed',
+          errors: {
+            'rate_card.destination_city_id': [
+              'No rate card is assigned for the combination Kotte to Galle. It is from Kotte in Colombo to Galle in ' +
+                'Galle, for order_data.0, order_data.1.',
+            ],
+          },
+        },
+      }),
+    )
+    await page.getByRole('button', { name: 'Book 2 parcels' }).click()
+    await page.getByText('for Row 2, Row 3.').waitFor({ timeout: 5_000 })
+    t.equal(await page.getByText('order_data').count(), 0)
+    await uploadMore(page)
+    await page.close()
+  })
 }

@@ -124,6 +124,10 @@ export const Checked = ({ rows, general, onBook }) => {
   }`
 }
 
+/** Names the rows of the sheet in a sentence that names the orders of a request. */
+const nameLines = (/** @type {string} */ sentence, /** @type {import('./book-rows.js').Chunk} */ { lines }) =>
+  sentence.replace(/\border_data\.(\d+)/g, (_, index) => t('upload.line', { line: lines[index] }))
+
 /** Books an upload, and sums it up. */
 export const Booking = ({ upload: begun, bad = [], onEnd }) => {
   const [upload, setUpload] = useState(begun)
@@ -161,7 +165,7 @@ export const Booking = ({ upload: begun, bad = [], onEnd }) => {
           .slice(0, 10)
           .map(([path, sentences]) => {
             const line = part.lines[Number(path.split('.')[1])]
-            return html`<p key=${path}>${line && t('upload.line', { line })} ${sentences.join(' ')}</p>`
+            return html`<p key=${path}>${line && t('upload.line', { line })} ${nameLines(sentences.join(' '), part)}</p>`
           })}</div>`,
     )}
     ${bad.length > 0 && html`<p>${t('upload.bad', { count: number(bad.length) })}</p>`}
