@@ -154,4 +154,30 @@ if (browser) {
     await uploadMore(page)
     await page.close()
   })
+
+  t.test('a change shows what the company changed meanwhile, and overwrites nothing unseen', async t => {
+    const [waybill] = await orders.make(['DM00900001'])
+    const page = await open()
+    await page.goto(`${url}#/parcel/${waybill}`)
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await page.getByLabel('Phone', { exact: true }).fill('0770000108')
+    const reason = { customer_phone: '0770000107', customer_address: '99 Sea Street', reason: 'The customer called.' }
+    t.equal(
+      (await orders.request('PATCH', `/api/staff/order/${waybill}`, reason, { token: orders.staffToken })).status,
+      200,
+    )
+    await page.locator('.details', { hasText: '99 Sea Street' }).waitFor()
+    const save = page.getByRole('button', { name: 'Save the change' })
+    await save.click()
+    await page.locator('.error').waitFor({ timeout: 5_000 })
+    const phone = async () =>
+      (await orders.rows('select customer_phone from orders where waybill_number = $1', [waybill]))[0].customer_phone
+    t.equal(await phone(), '0770000107')
+    t.equal(await page.getByLabel('Address').inputValue(), '99 Sea Street')
+    t.equal(await page.getByLabel('Phone', { exact: true }).inputValue(), '0770000108')
+    await orders.rows(`update orders set status_key = 'key_6' where waybill_number = $1`, [waybill])
+    await page.locator('.badge', { hasText: 'PICKED UP' }).first().waitFor()
+    t.equal(await page.getByLabel('Phone', { exact: true }).inputValue(), '0770000108', 'the form stays')
+    await page.close()
+  })
 }

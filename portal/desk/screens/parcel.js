@@ -1,5 +1,5 @@
 import { Act, announced, Button, Label } from '../../kit/actions.js'
-import { own } from '../../kit/api.js'
+import { ApiError, own } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
 import { Form, orderFields, usePost } from '../../kit/form.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
@@ -41,17 +41,23 @@ const editFields = `customer_name customer_phone customer_address destination_ci
 
 /** Changes an order before its pickup; the service refuses the change if somebody else changed the order meanwhile. */
 const Edit = ({ order, path, onDone }) => {
-  const [isOpen, setIsOpen] = useState(false)
-  if (!editable.includes(order.data.status.key)) return null
-  if (!isOpen) return html`<div class="row"><${Button} onClick=${() => setIsOpen(true)}>${t('parcel.edit')}<//></div>`
+  /** Holds the order that the open form shows; undefined: the form is closed. */
+  const [base, setBase] = useState(/** @type {any} */ (undefined))
+  if (!base && !editable.includes(order.data.status.key)) return null
+  if (!base) return html`<div class="row"><${Button} onClick=${() => setBase(order)}>${t('parcel.edit')}<//></div>`
   const send = async (/** @type {Record<string, string>} */ body) => {
-    await announced(own(path, { method: 'PATCH', body, ifMatch: order.etag }))
-    setIsOpen(false)
+    try {
+      await announced(own(path, { method: 'PATCH', body, ifMatch: base.etag }))
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 412) setBase(await own(path))
+      throw error
+    }
+    setBase(undefined)
     onDone()
   }
-  return html`<${Form} id="edit" fields=${orderFields(editFields)} start=${order.data} submit=${t('parcel.save')}
+  return html`<${Form} id="edit" fields=${orderFields(editFields)} start=${base.data} submit=${t('parcel.save')}
     send=${send}>
-    <${Button} onClick=${() => setIsOpen(false)}>${t('parcel.close')}<//><//>`
+    <${Button} onClick=${() => setBase(undefined)}>${t('parcel.close')}<//><//>`
 }
 
 /** Shows a parcel's statuses and the messages to its recipient, newest first; says so if messages cannot be read. */
