@@ -35,7 +35,7 @@ if (browser) {
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
       const { paint, bytes, files } = await readLoad(page)
       t.comment(`${network}: first contentful paint ${paint} ms, ${bytes} bytes in ${files.length} files`)
-      t.ok(bytes > 10_000 && bytes < 64_000, `${bytes} bytes`)
+      t.ok(bytes > 10_000 && bytes < 65_000, `${bytes} bytes`)
       t.notOk(files.some(file => file.endsWith('/read-xlsx.js')))
       await page.context().close()
     }
