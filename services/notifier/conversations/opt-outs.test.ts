@@ -201,6 +201,14 @@ t.test('staff record an opt-out and an opt-in for all numbers, with the reason',
   t.equal((await call('POST', '/api/conversations/nobody/opt-out', { reason: 'x' })).status, 422)
 })
 
+t.test('a spelling of a number that staff use shows the opt-outs of the same person', async t => {
+  await post({ messages: [inbound({ from: '5511981234567', text: { body: 'STOP' }, timestamp: String(now) })] })
+  for (const phone of ['5511981234567', '551181234567'])
+    t.match((await call('GET', `/api/conversations/${phone}`)).body.data, {
+      ...{ opted_out: true, opt_outs: [{ change: 'out', by: 'customer: message' }] },
+    })
+})
+
 t.test('after STOP, held messages wait for an opt-in, even one by staff; exempt ones do not', async t => {
   const { phone: from, place, send, statuses } = await meet()
   await rows(`update channels set plan = 'free'`)

@@ -4,6 +4,7 @@ import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import type { Person } from './conversation.ts'
+import { identifyPerson } from './phone-number.ts'
 
 export const Scope = oneOf(['all', 'marketing'], {
   must: 'be all or marketing',
@@ -54,5 +55,5 @@ export const OptOutEntry = Type.Object({
 export const findOptOuts = (tx: Tx, { tenant, phoneNumberId, recipient }: Person) =>
   query<Static<typeof OptOutEntry>>(tx)`
     select opt_out_id as id, change, scope, at, actor_kind || ': ' || actor as "by", reason from opt_outs
-    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and recipient = ${recipient}
+    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and recipient = ${identifyPerson(recipient)}
     order by at desc, opt_out_id desc limit 20`

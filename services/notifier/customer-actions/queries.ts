@@ -211,7 +211,10 @@ export const storeResults = async (tx: Tx, tenant: string, results: readonly Act
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Finds the numbers on which the newest of these actions about these waybills were pressed, by the given ids. */
+/**
+ * Finds the numbers on which the newest of these requests about these waybills were pressed, by the given ids. Counts a
+ * press whose outcome has not arrived yet.
+ */
 export const findPressedNumbers = async (
   tx: Tx,
   tenant: string,
@@ -224,6 +227,7 @@ export const findPressedNumbers = async (
     cross join lateral (
       select a.phone_number_id from customer_actions a
       where a.tenant_id = ${tenant} and a.waybill_number = given.waybill and a.action = given.action
+        and coalesce(a.outcome, 'requested') = 'requested'
       order by a.position desc limit 1
     ) press`
   return new Map(rows.map(({ id, number }) => [id, number]))

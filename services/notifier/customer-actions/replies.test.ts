@@ -121,6 +121,30 @@ t.test('replies and decisions leave from the number on which the button was pres
   )
 })
 
+t.test(
+  'a decision leaves from the number of the press that made the request, not of a later one that was refused',
+  async t => {
+    const { rows, deliver } = await prepare(t)
+    await rows(
+      `insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, rate)
+     values ('demo', '999', 'Second', 'paid', false, '\\x00', 80),
+       ('demo', '998', 'Third', 'paid', false, '\\x00', 80)`,
+    )
+    for (const [number, outcome] of [
+      ['999', 'requested'],
+      ['998', 'refused'],
+    ])
+      await rows(
+        `insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number,
+         action, inbound_id, happened_at, outcome)
+       values ('demo', $1, 'm', $1, '94770000101', 'DM2', 'call_me', 'i', now(), $2)`,
+        [number, outcome],
+      )
+    await deliver(orderEvent('decided', { note: 'x', waybill_number: 'DM2' }, 'call_me.declined'))
+    t.match(await rows('select phone_number_id from messages'), [{ phone_number_id: '999' }])
+  },
+)
+
 t.test('a repeated press does not wait while the outcome is being stored', async t => {
   const { control, offer, settled, heard, pool, counted } = await prepare(t)
   const message_id = await offer()

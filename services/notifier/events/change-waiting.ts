@@ -152,7 +152,8 @@ const storeChanges = async (tx: Tx, tenant: string, changes: readonly Change[]):
         status = case when m.status in ('sending', 'unknown') then m.status
           when given.template is null then 'cancelled' when given.recipient <> m.recipient then 'queued'
           else m.status end,
-        status_at = case when m.status in ('queued', 'held') and given.template is null then now() else m.status_at end,
+        status_at = case when m.status in ('queued', 'held') and given.template is null
+          or m.status = 'held' and given.recipient <> m.recipient then now() else m.status_at end,
         fence = case when m.status in ('queued', 'held') then m.fence + 1 else m.fence end
       from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
         as given (id text, recipient text, template jsonb, detail text)

@@ -130,6 +130,38 @@ t.test('a text held for the old personâ€™s conversation moves to the new personâ
   t.match(arrived()[0], [phone, 'COD 91'])
 })
 
+t.test('texts that an edit releases for the new person leave in their order, however long they were held', async t => {
+  const first = { on: 'order.created', text: 'First {{cod}}', hold_until_open: true }
+  const waybill = await prepare([first, { ...first, on: 'key_1', text: 'Then {{cod}}' }])
+  await report(waybill, 'order.created')
+  await rows(
+    `update messages set status_at = now() - interval '1 hour', due_at = due_at - interval '1 hour'
+     where waybill_number = $1`,
+    [waybill],
+  )
+  const phone = digits(phoneOf(waybill, '0711'))
+  await rows(
+    `insert into conversations (tenant_id, phone_number_id, recipient, last_inbound_at) values ('demo', $1, $2, now())`,
+    [phoneNumberId, phone],
+  )
+  control.inbound({ from: phone, text: 'Hello' })
+  control.script({ call: 'messages', times: 1, recipient: phone, trouble: { kind: 'error', code: 131016 } })
+  await edit(waybill, { customer_phone: `+${phone}`, cod: 91 })
+  await pause(false)
+  queue.wake()
+  const isSent = async () => (await messagesOf(waybill)).every(({ status }) => status === 'accepted')
+  await until('both are sent', isSent, 30)
+  t.same(
+    arrived()
+      .filter(([to]) => to === phone)
+      .toReversed(),
+    [
+      [phone, 'First 91'],
+      [phone, 'Then 91'],
+    ],
+  )
+})
+
 t.test('an edit sends nothing to a person who opted out; an invalid phone cancels the message', async t => {
   const waybill = await prepare()
   await report(waybill, 'order.created')

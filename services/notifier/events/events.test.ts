@@ -96,6 +96,15 @@ t.test('a move taken back cancels its waiting message by a rule on any move', as
   )
 })
 
+t.test('a move taken back more than a day before its event arrives still cancels its waiting message', async t => {
+  const rule = { template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{waybill_number}}'] }
+  const { deliver, rows } = await prepare(t, {}, [{ ...rule, on: 'key_13', expires_after_hours: 72 }])
+  await deliver([orderEvent('a', { status_key: 'key_13' }, 'order.status_changed')])
+  const happened_at = new Date(Date.now() - 25 * 3_600_000).toISOString()
+  await deliver([{ ...orderEvent('b', { status_key: 'key_12' }, 'take_back.accepted'), happened_at }])
+  t.match(await rows('select status from messages'), [{ status: 'cancelled' }])
+})
+
 const many = (count: number): OrderEvent[] =>
   Array.from({ length: count }, (_, n) =>
     orderEvent(`e${n}`, { waybill_number: `DM${n}`, customer_phone: `0771${String(n).padStart(6, '0')}` }),

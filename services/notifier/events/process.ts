@@ -68,7 +68,7 @@ export const processIn = async (
   const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
   const { failed, ids } = await queue(tx, tenant, wanted, isInDoubt)
   await remakeMessages(tx, tenant, edits)
-  await cancelUntrue(tx, tenant, listTakenBack(timely, wanted, ids))
+  await cancelUntrue(tx, tenant, listTakenBack(fresh, wanted, ids))
   const matched = new Set(wanted.map(({ event }) => event.id))
   return {
     queued: matched.size - failed.size,
@@ -165,7 +165,10 @@ const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[
     return [{ waybill: event.order.waybill_number, events: rule.supersedes, before, by: rule.event }]
   })
 
-/** Lists the moves taken back, each with the first message of a later event: that message and later ones stay. */
+/**
+ * Lists the moves taken back, however late their events are, each with the first message of a later event: that message
+ * and later ones stay.
+ */
 const listTakenBack = (
   events: readonly CourierEvent[],
   wanted: readonly WantedMessage[],

@@ -1,8 +1,10 @@
 import { createServer } from 'node:http'
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { listen } from '../../../dev/ports.ts'
+import type { Tx } from '../database/tables.ts'
 import { createOrdersClient } from '../orders-client/http-client.ts'
 import { findOrders } from '../orders-client/orders-client.ts'
 import { standIn, withoutPage } from '../test/orders-stand-in.ts'
@@ -70,6 +72,32 @@ t.test('a waybill number in lower case or with blanks refers to the same order',
   t.strictSame(await filtered('dm00000002'), ['dm00000002'])
   t.equal((await call('GET', '/api/timeline/dm%2000000001')).body.data.waybill_number, 'DM00000001')
 })
+
+t.test(
+  'an opt-out exempts a message by its fields of the order, not by the spelling of its waybill number',
+  async t => {
+    const { call, rows, pool } = await prepare(t)
+    await rows(
+      `insert into conversations (tenant_id, phone_number_id, recipient, opted_out_at)
+     select tenant_id, phone_number_id, '94770000101', now() from channels`,
+    )
+    await rows(
+      `insert into templates (tenant_id, waba_id, name, language, status, category, parameter_format, components)
+     values ('demo', 'waba', 'order_delivered', 'en_US', 'APPROVED', 'UTILITY', 'POSITIONAL', $1)`,
+      [JSON.stringify([{ type: 'BODY', text: '{{1}} {{2}}' }])],
+    )
+    await rows(`update channels set waba_id = 'waba', catalogue_tried_at = now()`)
+    await inTenant(pool, 'demo', (tx: Tx) =>
+      tx.updateTable('tenants').set({ opt_out_exempt: 'parcel_under_way' }).where('tenant_id', '=', 'demo').execute(),
+    )
+    const to = '0770000101'
+    const statusOf = async (body: object) => (await call('POST', '/api/messages', body)).status
+    for (const waybill_number of ['DM00000001', 'dm00000001'])
+      t.equal(await statusOf(saying(['a', 'b'], { to, waybill_number })), 422, waybill_number)
+    t.equal(await statusOf(about('dm00000001', { to })), 202, 'fields of the order')
+    t.equal(await statusOf(saying(['a', 'b'], { waybill_number: 'DM00000001' })), 202, 'the phone of the order')
+  },
+)
 
 t.test(
   'the link to a parcel’s page fills texts and URL buttons; if orders lacks PUBLIC_URL, the message is refused',

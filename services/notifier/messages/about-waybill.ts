@@ -125,7 +125,7 @@ const fillBody = (body: MessageBody, order: OrderSnapshot): MessageRequest => {
     ...body,
     waybill_number: order.waybill_number,
     to: source.isToCustomer ? order.customer_phone : (body.to as string),
-    isUnderWay: isUnderWay(order),
+    isUnderWay: needsOrder(body) && isUnderWay(order),
     ...fillFrom(source, order),
     source: needsOrder(body) ? source : undefined,
   }

@@ -61,6 +61,20 @@ t.test('the setting does not resend an unknown message if a later one about its 
   t.same(await rows(`select message_id from messages where resent_at is not null`), [{ message_id: other }])
 })
 
+t.test(
+  'the setting does not resend an unknown message whose order was edited or which a later event supersedes',
+  async t => {
+    const { accept, rows, pool } = await createFixture(t, { ...quiet, resendsUnknown: true })
+    await accept(messageTo('0770000101', { waybill_number: 'DM1' }))
+    await rows(`update messages set status = 'unknown', superseded_by = 'superseded by key_13', due_at = now()`)
+    t.match(await sweep(pool), { resent: 0 })
+    t.match(await rows(`select status, due_at = 'infinity' as settled from messages`), [
+      { status: 'unknown', settled: true },
+    ])
+    t.same(await rows(`select from message_events where detail like 'sent again%'`), [])
+  },
+)
+
 t.test('a message not sent within a day expires, even when held, and is never sent', async t => {
   const { accept, rows, control, queue } = await createFixture(t, quiet)
   await accept(messageTo('0770000101'), messageTo('0770000102'), messageTo('0770000103'))

@@ -33,8 +33,11 @@ const overdueSql = `
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status, 'no response: it may have been sent' as detail`
 
-/** The setting resends a message at most once, before it expires, and never after a later one about its parcel. */
-const isResent = `t.resends_unknown and m.resent_at is null and m.expires_at > now()
+/**
+ * The setting resends a message at most once, before it expires, and never after a later one about its parcel or an
+ * event that made it untrue: the queue would cancel it, although it may have been sent.
+ */
+const isResent = `t.resends_unknown and m.resent_at is null and m.superseded_by is null and m.expires_at > now()
   and not exists (${selectLaterThatLeft('m')})`
 const unknownSql = `
   update messages m set
