@@ -14,7 +14,6 @@ const wabaId = '102290129340398'
 const log: string[] = []
 const { app, call, deliver, rows, pool, queue, control } = await build(t, 1_000_000, undefined, { wabaId })
 queue.start()
-await rows(`update tenants set currency = 'USD', time_zone = 'Asia/Colombo'`)
 await rows(`insert into tariffs values ('demo', 'utility', '*', '2026-01-01', 0.5)`)
 
 const catalogue = (name: string, category: string) =>
