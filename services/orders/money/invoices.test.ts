@@ -306,6 +306,28 @@ t.test('invoices', async t => {
   })
 })
 
+t.test('the merchant sees no draft, even after it is cancelled', async t => {
+  const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses: shortStatuses }
+  const { make, move, request, staffOf, staffGet, get, readFacts } = await ordersFixture(t, { file })
+  const token = await staffOf('Chamari')
+  const { today } = await readFacts()
+  const post = async (path: string, body: object) =>
+    (await request('POST', `/api/staff/invoice${path}`, body, { token })).body.data
+  await make(['DM92070001'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+  t.equal((await move(['DM92070001'], 'key_13', { collected_by: 'Nimal' })).status, 200)
+  const makeOne = async () => (await post('', { all: true, until: today }))[0].invoice_no
+  const draft = await makeOne()
+  t.match(await post(`/${draft}/cancel`, { reason: 'Check the shop first' }), { state: 'cancelled' })
+  t.strictSame((await get('/invoice')).body.data, [])
+  t.equal((await get(`/invoice/${draft}`)).status, 404)
+  t.match((await staffGet('/invoice')).body.data, [{ invoice_no: draft }], 'staff see it')
+  const submitted = await makeOne()
+  await post(`/${submitted}/submit`, {})
+  await post(`/${submitted}/cancel`, { reason: 'Wrong day' })
+  t.match((await get(`/invoice/${submitted}`)).body.data, { state: 'cancelled', reason: 'Wrong day' })
+  t.match((await get('/invoice')).body.data, [{ invoice_no: submitted }])
+})
+
 t.test('an invoice takes both a delivery that was taken back and its reversal, or neither', async t => {
   const money = { payable_when: 'delivered', payable_after_days: 1 } as const
   const { make, move, request, staffOf, get, rows } = await ordersFixture(t, {
