@@ -4,7 +4,7 @@ import { ordersFixture } from '../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 
-t.test('the state of the money of a parcel', async t => {
+t.test('the money of a parcel', async t => {
   const file = { ...tenantFile(), statuses: shortStatuses }
   const { make, move, request, staffOf, get, pool, readFacts } = await ordersFixture(t, { file })
   const token = await staffOf('Chamari')
@@ -53,5 +53,25 @@ t.test('the state of the money of a parcel', async t => {
     await expectState('DM94000011', { state: 'paid', finance_status: 'Deposited', invoice_no: no })
     await deliver('DM94000011', false)
     await expectState('DM94000011', { state: 'with_rider', finance_status: 'Pending', invoice_no: null })
+  })
+
+  t.test('the delivery of a parcel in dispute is taken back once the dispute is settled', async t => {
+    const waybills = ['DM94000021', 'DM94000022']
+    await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    const collected = Object.fromEntries(waybills.map(waybill => [waybill, { method: 'card' }]))
+    t.equal((await move(waybills, 'key_13', { collected })).status, 200)
+    const { invoice_no: no } = await invoice()
+    await post(`/invoice/${no}/submit`, {})
+    const dispute = { waybill_numbers: ['DM94000021'], reason: 'Never delivered' }
+    t.equal((await request('POST', `/api/public/merchant/invoice/${no}/dispute`, dispute)).status, 200)
+    await post(`/invoice/${no}/cancel`, { reason: 'Never delivered' })
+    const takeBack = () => post('/order/DM94000021/take-back', { reason: 'The wrong parcel' })
+    t.match((await takeBack()).body.errors, {
+      waybill_number: ['The money of DM94000021 is in dispute: settle the dispute first.'],
+    })
+    t.equal((await post(`/invoice/${no}/dispute/settle`, dispute)).status, 200)
+    t.equal((await takeBack()).status, 200)
+    t.match(await invoice(), { kind: 'made', total: 550 })
+    t.match((await get('/balance')).body.data, { held: 0 })
   })
 })
