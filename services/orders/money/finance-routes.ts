@@ -99,8 +99,8 @@ const placeSql = `case when kind <> 'delivered' or method is null or ${hasLaterS
 
 /**
  * Selects `ParcelMoney` of the wanted parcels, $3, of the tenant $1 and, unless null, the merchant $2. The lines of
- * moves and compensations decide which invoice a parcel is on; later settlements do not. Money in dispute is held,
- * whatever the state of the invoice.
+ * moves that were not taken back decide which invoice a parcel is on, and compensations if there is no delivery; later
+ * settlements do not. Money in dispute is held, whatever the state of the invoice.
  */
 const parcelMoneySql = (isWanted: string): string => `
   with line as (
@@ -112,14 +112,15 @@ const parcelMoneySql = (isWanted: string): string => `
       max(booked_on) filter (where is_live)::text as booked_on, max(place) as place,
       ${sumsSql('owed')},
       (array_agg(to_json(seen) order by line.kind = 'compensated', line.line_no desc)
-        filter (where seen.invoice_no is not null))[1] as seen, bool_or(is_held) as is_held
+        filter (where seen.invoice_no is not null or is_live and line.kind = 'delivered'))[1] as seen,
+      bool_or(is_held) as is_held
     from orders left join line on line.tenant_id = orders.tenant_id and line.waybill_number = orders.waybill_number
       left join (
         select invoices.tenant_id, invoice_id, invoice_no, invoice_ref_no, paid_on, ${stateSql} as state
         from invoices join tenants on tenants.tenant_id = invoices.tenant_id where invoices.tenant_id = $1
           and invoices.state <> 'draft'
       ) seen on seen.tenant_id = line.tenant_id and seen.invoice_id = line.invoice_id
-        and line.kind in ('delivered', 'returned', 'compensated')
+        and (is_live or line.kind = 'compensated')
     where orders.tenant_id = $1 and ($2::bigint is null or orders.merchant_id = $2)
       and orders.waybill_number ${isWanted}
     group by orders.waybill_number

@@ -135,7 +135,7 @@ const linesSql = `
     order by waybill_number, line_no`
 
 const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
-  and ($2::bigint is null or invoices.state <> 'draft') and ($3::text is null or ${stateSql} = $3)
+  and ($2::bigint is null or submitted_at is not null) and ($3::text is null or ${stateSql} = $3)
     and ($4::bigint is null or invoices.merchant_id = $4)
   and ($5::uuid is null or invoice_id < $5) order by invoices.tenant_id desc, invoice_id desc limit $6`
 

@@ -306,6 +306,28 @@ t.test('invoices', async t => {
   })
 })
 
+t.test('the merchant sees no draft, even after it is cancelled', async t => {
+  const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses: shortStatuses }
+  const { make, move, request, staffOf, staffGet, get, readFacts } = await ordersFixture(t, { file })
+  const token = await staffOf('Chamari')
+  const { today } = await readFacts()
+  const post = async (path: string, body: object) =>
+    (await request('POST', `/api/staff/invoice${path}`, body, { token })).body.data
+  await make(['DM92070001'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+  t.equal((await move(['DM92070001'], 'key_13', { collected_by: 'Nimal' })).status, 200)
+  const makeOne = async () => (await post('', { all: true, until: today }))[0].invoice_no
+  const draft = await makeOne()
+  t.match(await post(`/${draft}/cancel`, { reason: 'Check the shop first' }), { state: 'cancelled' })
+  t.strictSame((await get('/invoice')).body.data, [])
+  t.equal((await get(`/invoice/${draft}`)).status, 404)
+  t.match((await staffGet('/invoice')).body.data, [{ invoice_no: draft }], 'staff see it')
+  const submitted = await makeOne()
+  await post(`/${submitted}/submit`, {})
+  await post(`/${submitted}/cancel`, { reason: 'Wrong day' })
+  t.match((await get(`/invoice/${submitted}`)).body.data, { state: 'cancelled', reason: 'Wrong day' })
+  t.match((await get('/invoice')).body.data, [{ invoice_no: submitted }])
+})
+
 t.test('an invoice takes both a delivery that was taken back and its reversal, or neither', async t => {
   const money = { payable_when: 'delivered', payable_after_days: 1 } as const
   const { make, move, request, staffOf, get, rows } = await ordersFixture(t, {
@@ -336,6 +358,32 @@ t.test('an invoice takes both a delivery that was taken back and its reversal, o
   await deliver('DM92080003', 2)
   await takeBack('DM92080003')
   t.match(await invoice(await day(1)), { kind: 'nothing_payable', total: 0 }, 'the reversal came after that day')
+})
+
+t.test('an invoice up to a day before a dispute leaves the disputed parcel out', async t => {
+  const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses: shortStatuses }
+  const { make, move, request, staffOf, rows, pool, readFacts } = await ordersFixture(t, { file })
+  const token = await staffOf('Chamari')
+  const { today } = await readFacts()
+  const post = async (path: string, body: object) =>
+    (await request('POST', `/api/staff/invoice${path}`, body, { token })).body.data
+  const waybills = ['DM92060001', 'DM92060002']
+  await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+  t.equal((await move(waybills, 'key_13', { collected_by: 'Nimal' })).status, 200)
+  await rows('update money_lines set booked_on = booked_on - 1')
+  await rows('update ledger_transfers set booked_on = booked_on - 1')
+  const [{ yesterday }] = await rows(`select ($1::date - 1)::text as yesterday`, [today])
+  const invoice = async (until: string) => (await post('', { all: true, until }))[0]
+  const { invoice_no: first } = await invoice(yesterday)
+  await post(`/${first}/submit`, {})
+  const dispute = { waybill_numbers: ['DM92060001'], reason: 'Never delivered' }
+  t.equal((await request('POST', `/api/public/merchant/invoice/${first}/dispute`, dispute)).status, 200)
+  await post(`/${first}/cancel`, { reason: 'Wrong address' })
+  t.match(await invoice(yesterday), { kind: 'made', total: 550 })
+  t.match(await invoice(today), { kind: 'nothing_payable', total: 0 }, 'the parcel is held')
+  await post(`/${first}/dispute/settle`, dispute)
+  t.match(await invoice(today), { kind: 'made', total: 550 })
+  t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
 })
 
 t.test('the company file says when and how merchants are paid', async t => {

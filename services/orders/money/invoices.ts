@@ -90,13 +90,13 @@ export interface InvoiceRow extends Invoice {
 const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, charges_reference, currency,
   not (messaging and phone is not null) as is_silent ${fromInvoicesSql}
   and (invoice_no = $2 or invoice_ref_no = $2)
-    and ($3::bigint is null or invoices.merchant_id = $3 and invoices.state <> 'draft')
+    and ($3::bigint is null or invoices.merchant_id = $3 and submitted_at is not null)
   limit 1`
 
 /** Matches the numbers that masks produce: printable ASCII. Postgres refuses some other texts. */
 export const isNumber = /^[\x21-\x7e]{1,100}$/
 
-/** Finds an invoice by one of its numbers. A merchant finds only its own invoices, and no drafts. */
+/** Finds an invoice by one of its numbers. A merchant finds only its own invoices, once submitted. */
 export const findInvoice = async (
   tx: Tx,
   tenant: string,

@@ -68,11 +68,15 @@ const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { un
 
 const isReversed = hasLaterSql('delivery_reversed')
 
-/** Is true of a line, `line`, that was reversed after the day $4. */
-const isReversedLaterSql = `exists (
+/**
+ * Is true of a line, `line`, that was reversed after the day $4, or of a parcel whose dispute after that day waits for
+ * an invoice itself: without the later line, the invoice would pay what was taken back or is held.
+ */
+const isUndoneLaterSql = `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
-      and later.refers_to = line.line_no and later.kind in ('delivery_reversed', 'return_reversed')
-      and later.booked_on > $4::date)`
+      and later.booked_on > $4::date and (
+        later.refers_to = line.line_no and later.kind in ('delivery_reversed', 'return_reversed')
+        or later.line_no > line.line_no and later.kind = 'disputed' and later.invoice_id is null))`
 
 /** Takes the lines up to the day $4 for the invoice $3, except those that another invoice takes meanwhile. */
 const takeSql = `
@@ -82,7 +86,7 @@ const takeSql = `
   ), line as (
     update money_lines line set invoice_id = $3 from terms
     where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
-      and ${payableOnSql(isReversed)} <= $4::date and not ${isReversedLaterSql}
+      and ${payableOnSql(isReversed)} <= $4::date and not ${isUndoneLaterSql}
       and ${releasedSql(hasLaterSql('handed_over'), isReversed)}
     returning line.*
   )

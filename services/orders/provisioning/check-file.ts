@@ -27,6 +27,7 @@ export const checkFile = (value: unknown): CheckedFile => {
   checkValues(file, '', add)
   if (isWhole(file)) {
     checkTimeZone(file, add)
+    checkReasons(file, add)
     checkCities(file, add)
     checkRateCards(file, add)
     checkStatuses(file, add)
@@ -65,6 +66,12 @@ const checkTimeZone = ({ tenant }: TenantFile, add: Add): void => {
   } catch {
     add('tenant.time_zone', `There is no time zone ${tenant.time_zone}.`)
   }
+}
+
+const checkReasons = ({ tenant }: TenantFile, add: Add): void => {
+  const once = unique(add, 'reason code')
+  for (const [index, { code }] of (tenant.failed_deliveries?.reasons ?? []).entries())
+    once(`tenant.failed_deliveries.reasons.${index}.code`, code)
 }
 
 const checkCities = ({ states }: TenantFile, add: Add): void => {

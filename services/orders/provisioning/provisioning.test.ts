@@ -96,6 +96,12 @@ const mistakes: [string, unknown, string, string?][] = [
     'tenant.money.invoice_mask',
   ],
   ['tenant.money', { cash_ceiling: 0.001 }, 'It has more than two decimals.', 'tenant.money.cash_ceiling'],
+  [
+    'tenant.failed_deliveries',
+    { reasons: ['not_home', 'lost', 'not_home'].map(code => ({ code, name: code })) },
+    'The reason code not_home appears twice.',
+    'tenant.failed_deliveries.reasons.2.code',
+  ],
   ['merchants.0.payable_after_days', -1, 'The payable after days field must be 0 to 365 days.'],
   ['rate_cards.0.rates.1.first_kg', '450', `The first kg field ${price}`],
   ['rate_cards.0.rates.1.each_extra_kg', -1, `The each extra kg field ${price}`],
