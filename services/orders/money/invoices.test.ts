@@ -360,30 +360,55 @@ t.test('an invoice takes both a delivery that was taken back and its reversal, o
   t.match(await invoice(await day(1)), { kind: 'nothing_payable', total: 0 }, 'the reversal came after that day')
 })
 
-t.test('an invoice up to a day before a dispute leaves the disputed parcel out', async t => {
+t.test('an invoice of past days leaves out what was disputed or taken back since', async t => {
   const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses: shortStatuses }
   const { make, move, request, staffOf, rows, pool, readFacts } = await ordersFixture(t, { file })
   const token = await staffOf('Chamari')
   const { today } = await readFacts()
-  const post = async (path: string, body: object) =>
-    (await request('POST', `/api/staff/invoice${path}`, body, { token })).body.data
-  const waybills = ['DM92060001', 'DM92060002']
-  await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
-  t.equal((await move(waybills, 'key_13', { collected_by: 'Nimal' })).status, 200)
-  await rows('update money_lines set booked_on = booked_on - 1')
-  await rows('update ledger_transfers set booked_on = booked_on - 1')
   const [{ yesterday }] = await rows(`select ($1::date - 1)::text as yesterday`, [today])
-  const invoice = async (until: string) => (await post('', { all: true, until }))[0]
-  const { invoice_no: first } = await invoice(yesterday)
-  await post(`/${first}/submit`, {})
-  const dispute = { waybill_numbers: ['DM92060001'], reason: 'Never delivered' }
-  t.equal((await request('POST', `/api/public/merchant/invoice/${first}/dispute`, dispute)).status, 200)
-  await post(`/${first}/cancel`, { reason: 'Wrong address' })
-  t.match(await invoice(yesterday), { kind: 'made', total: 550 })
-  t.match(await invoice(today), { kind: 'nothing_payable', total: 0 }, 'the parcel is held')
-  await post(`/${first}/dispute/settle`, dispute)
-  t.match(await invoice(today), { kind: 'made', total: 550 })
-  t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+  const post = async (path: string, body: object) =>
+    (await request('POST', `/api/staff${path}`, body, { token })).body.data
+  const deliver = async (...waybills: string[]) => {
+    await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    t.equal((await move(waybills, 'key_13', { collected_by: 'Nimal' })).status, 200)
+  }
+  const endDay = async () => {
+    for (const table of ['money_lines', 'ledger_transfers']) await rows(`update ${table} set booked_on = booked_on - 1`)
+  }
+  const invoice = async (until: string) => (await post('/invoice', { all: true, until }))[0]
+  /** Invoices what was delivered up to yesterday, disputes a parcel, and cancels the invoice. */
+  const dispute = async (waybill: string) => {
+    const { invoice_no: no } = await invoice(yesterday)
+    await post(`/invoice/${no}/submit`, {})
+    const body = { waybill_numbers: [waybill], reason: 'Never delivered' }
+    t.equal((await request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)).status, 200)
+    await post(`/invoice/${no}/cancel`, { reason: 'Wrong address' })
+    return () => post(`/invoice/${no}/dispute/settle`, body)
+  }
+  t.afterEach(async () => {
+    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+  })
+
+  t.test('a parcel in dispute waits until the dispute is settled', async t => {
+    await deliver('DM92060001', 'DM92060002')
+    await endDay()
+    const settle = await dispute('DM92060001')
+    t.match(await invoice(yesterday), { kind: 'made', total: 550 })
+    t.match(await invoice(today), { kind: 'nothing_payable', total: 0 }, 'the parcel is held')
+    await settle()
+    t.match(await invoice(today), { kind: 'made', total: 550 })
+  })
+
+  t.test('a delivery taken back waits with its dispute for its reversal', async t => {
+    await deliver('DM92060011', 'DM92060012')
+    await endDay()
+    const settle = await dispute('DM92060011')
+    await endDay()
+    await settle()
+    t.match(await post('/order/DM92060011/take-back', { reason: 'The wrong parcel' }), { status_key: 'key_2' })
+    t.match(await invoice(yesterday), { kind: 'made', total: 550 })
+    t.match(await invoice(today), { kind: 'nothing_payable', total: 0 })
+  })
 })
 
 t.test('the company file says when and how merchants are paid', async t => {

@@ -69,14 +69,15 @@ const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { un
 const isReversed = hasLaterSql('delivery_reversed')
 
 /**
- * Is true of a line, `line`, that was reversed after the day $4, or of a parcel whose dispute after that day waits for
- * an invoice itself: without the later line, the invoice would pay what was taken back or is held.
+ * Is true of a line, `line`, that was reversed after the day $4, with its disputes, or of a parcel whose dispute after
+ * that day waits for an invoice itself: an invoice takes all of these together.
  */
 const isUndoneLaterSql = `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
-      and later.booked_on > $4::date and (
-        later.refers_to = line.line_no and later.kind in ('delivery_reversed', 'return_reversed')
-        or later.line_no > line.line_no and later.kind = 'disputed' and later.invoice_id is null))`
+      and later.booked_on > $4::date and later.line_no > line.line_no and (
+        later.kind in ('delivery_reversed', 'return_reversed') and later.refers_to <= line.line_no
+          and line.kind <> 'compensated'
+        or later.kind = 'disputed' and later.invoice_id is null))`
 
 /** Takes the lines up to the day $4 for the invoice $3, except those that another invoice takes meanwhile. */
 const takeSql = `
