@@ -50,13 +50,14 @@ export interface Played {
 const maxRecoverySeconds = 480
 
 /** Registers the merchant's endpoints, of which the first is behind a link. */
-const registerEndpoints = async ({ courier, endpoints, links }: Bed, { call }: Recorder): Promise<void> => {
+const registerEndpoints = async ({ courier, endpoints, links }: Bed, { insist }: Recorder): Promise<void> => {
   const headers = bearer(courier.tokens.merchant)
   const url = `${buildAddress(links['clients-orders'])}/api/public/merchant/webhook`
   for (const [n, endpoint] of endpoints.entries()) {
     const body = { url: n === 0 ? endpoint.url.replace(/:\d+/, `:${links['orders-endpoint'].port}`) : endpoint.url }
     const about = { who: 'merchant0', what: 'register a webhook', name: `webhook-${n}`, parts: [] }
-    const { data } = await call({ ...about, url, headers, body })
+    const { status, code, data } = await insist({ ...about, url, headers, body })
+    if (!data) throw new Error(`an endpoint was not registered: ${status} ${code}`)
     const { id, secret } = data as { id: string; secret: string }
     Object.assign(endpoint, { id, secret })
   }

@@ -165,7 +165,8 @@ export const Booking = ({ upload: begun, bad = [], onEnd }) => {
           .slice(0, 10)
           .map(([path, sentences]) => {
             const line = part.lines[Number(path.split('.')[1])]
-            return html`<p key=${path}>${line && t('upload.line', { line })} ${nameLines(sentences.join(' '), part)}</p>`
+            return html`<p key=${path}>
+              ${line && t('upload.line', { line })} ${nameLines(sentences.join(' '), part)}</p>`
           })}</div>`,
     )}
     ${bad.length > 0 && html`<p>${t('upload.bad', { count: number(bad.length) })}</p>`}
