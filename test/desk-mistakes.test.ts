@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
+import { tenantFile } from '../services/orders/test/tenant.ts'
 import { launchBrowser } from './browser.ts'
-import { chooseOrigin, openDesk } from './desk.ts'
+import { chooseOrigin, fillParcel, openDesk } from './desk.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
@@ -49,12 +50,7 @@ if (browser) {
     const page = await open()
     await page.getByRole('link', { name: 'Book a parcel' }).click()
     await chooseOrigin(page)
-    await page.getByLabel('Recipient').fill('Saman Kumara')
-    await page.getByLabel('Phone', { exact: true }).fill('0770000109')
-    await page.getByLabel('Address').fill('9 Hill Street')
-    await page.getByLabel('City').fill('Galle')
-    await page.locator('#book-destination_city_id-options option').first().waitFor({ state: 'attached' })
-    await page.getByLabel('City').fill('Galle, Galle')
+    await fillParcel(page)
     for (const name of ['COD', 'Weight (kg)']) {
       await page.getByLabel(name).fill('2')
       await page.getByLabel(name).fill('')
@@ -133,21 +129,12 @@ if (browser) {
   t.test('a rate that was removed meanwhile is reported by the rows of the sheet', async t => {
     const page = await open()
     await check(page, sheetOf(2, 3001))
-    await page.route('**/order/bulk', route =>
-      route.fulfill({
-        status: 422,
-        json: {
-          message: 'The given data was invalid.',
-          code: 'validation_failed',
-          errors: {
-            'rate_card.destination_city_id': [
-              'No rate card is assigned for the combination Kotte to Galle. It is from Kotte in Colombo to Galle in ' +
-                'Galle, for order_data.0, order_data.1.',
-            ],
-          },
-        },
-      }),
-    )
+    await page.locator('strong', { hasText: 'Ready to book: 2.' }).waitFor()
+    const file = tenantFile()
+    const [card] = file.rate_cards
+    const rates = card?.rates.filter(({ to }) => to !== 'outstation') ?? []
+    await orders.apply({ ...file, rate_cards: file.rate_cards.map(each => ({ ...each, rates })) })
+    t.teardown(() => orders.apply(file))
     await page.getByRole('button', { name: 'Book 2 parcels' }).click()
     await page.getByText('for Row 2, Row 3.').waitFor({ timeout: 5_000 })
     t.equal(await page.getByText('order_data').count(), 0)

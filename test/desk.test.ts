@@ -6,7 +6,7 @@ import t from 'tap'
 import { root } from '../dev/settings.ts'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { launchBrowser } from './browser.ts'
-import { chooseOrigin, openDesk, readLoad, showDesk as show, slowDown, uploadRows } from './desk.ts'
+import { chooseOrigin, fillParcel, openDesk, readLoad, showDesk as show, slowDown, uploadRows } from './desk.ts'
 
 // The type check of portal/ covers this file.
 const { parseSheet, writeCsv } = await import(join(root, 'portal/desk/read-sheet.js'))
@@ -138,12 +138,7 @@ if (browser) {
     )
     await show(t, page, 'money')
     await page.getByRole('link', { name: 'Book a parcel' }).click()
-    await page.getByLabel('Recipient').fill('Saman Kumara')
-    await page.getByLabel('Phone', { exact: true }).fill('0770000109')
-    await page.getByLabel('Address').fill('9 Hill Street')
-    await page.getByLabel('City').fill('Galle')
-    await page.locator('#book-destination_city_id-options option').first().waitFor({ state: 'attached' })
-    await page.getByLabel('City').fill('Galle, Galle')
+    await fillParcel(page)
     await page.getByLabel('City').blur()
     await page.getByText('Charge: LKR 450').waitFor()
     await page.getByLabel('Weight (kg)').fill('1.2')

@@ -46,6 +46,16 @@ export const chooseOrigin = async (page: Page): Promise<void> => {
   await origin.blur()
 }
 
+/** Fills in a parcel to Galle, without its COD and weight. */
+export const fillParcel = async (page: Page): Promise<void> => {
+  await page.getByLabel('Recipient').fill('Saman Kumara')
+  await page.getByLabel('Phone', { exact: true }).fill('0770000109')
+  await page.getByLabel('Address').fill('9 Hill Street')
+  await page.getByLabel('City').fill('Galle')
+  await page.locator('#book-destination_city_id-options option').first().waitFor({ state: 'attached' })
+  await page.getByLabel('City').fill('Galle, Galle')
+}
+
 /** Uploads a file of `rows` rows, whose order numbers begin with B-, and has the desk check them. */
 export const uploadRows = async (page: Page, rows: number): Promise<void> => {
   const lines = Array.from(

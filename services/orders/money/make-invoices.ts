@@ -69,8 +69,9 @@ const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { un
 const isReversed = hasLaterSql('delivery_reversed')
 
 /**
- * Is true of a line, `line`, that was reversed after the day $4, with its disputes, or of a parcel whose dispute after
- * that day waits for an invoice itself: an invoice takes all of these together.
+ * Is true of a line, `line`, if something undid it after the day $4: its reversal, the reversal of the delivery that
+ * it disputes, or a dispute of its parcel that is on no invoice yet. An invoice takes such lines together with what
+ * undid them, so one up to the day $4 leaves them out.
  */
 const isUndoneLaterSql = `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number

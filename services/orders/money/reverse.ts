@@ -36,20 +36,17 @@ export const reverseBooking = async (
 }
 
 /**
- * Selects the line that the move at $3 booked: none if an earlier move had booked the parcel. Without an invoice, an
- * open dispute is that of a cancelled invoice: its amount would stay held after the reversal.
+ * Selects the line that the move at $3 booked: none if an earlier move had booked the parcel. An open dispute without
+ * an invoice is left of a cancelled invoice: a reversal would leave its amount held.
  */
 const liveSql = `
   select line_no, case
       when invoice_id is not null then 'is on an invoice: cancel the invoice first'
       when banked_by is not null or ${hasLaterSql('handed_over')} then
         'was handed over: compensate the merchant, or settle a dispute, instead'
-      when exists (
-        select from money_lines dispute where dispute.tenant_id = $1 and dispute.waybill_number = $2
-          and dispute.line_no > line.line_no and dispute.kind = 'disputed' and dispute.invoice_id is null
-          and not exists (
-            select from money_lines later where later.tenant_id = $1 and later.waybill_number = $2
-              and later.refers_to = dispute.line_no and later.kind = 'released')
+      when line_no < any (
+        select line_no from money_lines line where tenant_id = $1 and waybill_number = $2 and kind = 'disputed'
+          and invoice_id is null and not ${hasLaterSql('released')}
       ) then 'is in dispute: settle the dispute first'
     end as block_reason
   from money_lines line
