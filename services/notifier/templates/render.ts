@@ -17,12 +17,15 @@ export const Rendered = Type.Object({
   }),
 })
 
-type Rendered = Static<typeof Rendered>
+export type Rendered = Static<typeof Rendered>
 
 /** Limits a text in which a long parameter fills many variables; the API's maximum is lower. */
 const maxLength = 4096
 
-export const render = (template: CatalogueTemplate, { components }: MessageTemplate): Rendered => {
+export const render = (
+  template: Pick<CatalogueTemplate, 'components' | 'parameterFormat'>,
+  { components }: MessageTemplate,
+): Rendered => {
   const listed = template.components.filter(isRecord)
   const findPart = (type: string) => listed.find(part => toCapitals(part.type) === type)
   const given = (type: string) => components.find(component => component.type === type)?.parameters ?? []
