@@ -25,14 +25,9 @@ const screens = {
 const operationsOfOwners = ['listWebhooks', 'listTokens', 'approveOwnInvoice']
 
 const readMe = async (options = {}) => {
-  const { merchant: of, person, email, role } = (await own('/user/get-current', options)).data
-  const tenant = {
-    id: getSession().tenant,
-    name: of.name,
-    currency: '',
-    country: '',
-    time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-  }
+  const { merchant: of, person, email, role, tenant: company } = (await own('/user/get-current', options)).data
+  // The session names the company as the person typed it.
+  const tenant = { ...company, id: getSession().tenant, name: of.name }
   return { name: person?.name ?? '', email, role, operations: role === 'owner' ? operationsOfOwners : [], tenant }
 }
 
