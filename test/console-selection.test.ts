@@ -182,7 +182,9 @@ if (browser) {
     await page.waitForURL(/order_no=MANY/)
     await page.locator('tbody tr').nth(49).waitFor()
     t.equal(await details.getAttribute('open'), '')
-    const phone = await openConsole(t, browser, `${url}#/orders?order_no=MANY`, { viewport: { width: 390, height: 844 } })
+    const phone = await openConsole(t, browser, `${url}#/orders?order_no=MANY`, {
+      viewport: { width: 390, height: 844 },
+    })
     await signIn(phone.page)
     await phone.page.locator('tbody tr').first().waitFor()
     t.equal(await phone.page.locator('details.filters[open]').count(), 0)

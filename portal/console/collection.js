@@ -3,7 +3,7 @@ import { own } from '../kit/api.js'
 import { money, number, sum, t } from '../kit/i18n.js'
 import { html, useState } from '../kit/preact.js'
 import { getSession, may } from '../kit/session.js'
-import { column, Field, Table, useLive } from '../kit/ui.js'
+import { column, Field, Table, Two, useLive } from '../kit/ui.js'
 
 const methods = ['cash', 'card', 'qr', 'transfer']
 
@@ -77,18 +77,26 @@ const columns = change => {
     html`<input aria-label=${`${waybill}: ${t(`collect.${name}`)}`} value=${payment[name]} ...${more}
       onInput=${event => change([waybill], { [name]: event.target.value })} />`
   return [
-    column(t('parcel'), ({ waybill }) => html`<span class="whole">${waybill}</span>`),
-    column(t('field.cod'), ({ cod, currency }) => money(cod, currency), 'number'),
-    column(t('collect.amount'), row => input(row, 'amount', { type: 'number', min: '0', step: '0.01' })),
+    column(
+      t('parcel'),
+      ({ waybill, cod, currency }) =>
+        html`<${Two} first=${html`<span class="whole">${waybill}</span>`}
+          second=${`${t('field.cod')} ${money(cod, currency)}`} />`,
+    ),
+    column(
+      t('collect.amount'),
+      row => html`<div class="stack">${input(row, 'amount', { type: 'number', min: '0', step: '0.01' })}
+        ${
+          row.amount !== '' &&
+          Number(row.amount) !== row.cod &&
+          input(row, 'reason', { maxlength: 500, placeholder: t('collect.reason') })
+        }</div>`,
+    ),
     column(
       t('collect.method'),
       ({ waybill, method }) =>
         html`<select aria-label=${`${waybill}: ${t('collect.method')}`} value=${method}
           onChange=${event => change([waybill], { method: event.target.value })}>${options()}</select>`,
-    ),
-    column(
-      t('collect.reason'),
-      row => row.amount !== '' && Number(row.amount) !== row.cod && input(row, 'reason', { maxlength: 500 }),
     ),
   ]
 }

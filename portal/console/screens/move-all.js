@@ -56,6 +56,7 @@ export const Move = ({ list, onDone }) => {
     list.drop(waybills)
     onDone()
   }
+  const ofParcels = Object.keys(move.error?.errors ?? {}).filter(isOfParcel)
   return html`<${Panel} title=${t('scan.move')}>
     <div class="stack">
       <${Field} id="scan-status" label=${t('scan.to')} value=${chosen}
@@ -76,7 +77,7 @@ export const Move = ({ list, onDone }) => {
         onInput=${event => setNote(event.target.value)} />
       <${Collection} of=${collection} />
       <${Refused} title=${t('scan.refused', { count: number(refused.length) })} of=${refused} onDrop=${drop} />
-      <${ErrorText} error=${move.error} except=${Object.keys(move.error?.errors ?? {}).filter(isOfParcel)} />
+      ${refused.length === 0 && html`<${ErrorText} error=${move.error} except=${ofParcels} />`}
       ${chosen && refused.length === 0 && !collection.body && html`<p class="hint">${t('collect.missing')}</p>`}
       <${Button} kind="primary" isBusy=${move.isBusy || !isReady} onClick=${() => move.run()}>
         ${t('scan.move_all', { count: number(items.length) })}<//>
