@@ -18,7 +18,7 @@ import { type AddressLimits, limitAddresses } from './addresses.ts'
 import { type BytesInFlight, limitBytesInFlight, refuseLargeBodies, smallBodyBytes } from './bodies.ts'
 import { handleConnections, refuseBrokenRequest } from './connections.ts'
 import { allowOrigins } from './cors.ts'
-import { handleErrors, routerOptions, sendError } from './error-handler.ts'
+import { handleErrors, malformedAddress, routerOptions, sendError } from './error-handler.ts'
 import { healthRoutes } from './health.ts'
 import { refuseVainKeys } from './idempotency.ts'
 import { serveMetrics } from './metrics.ts'
@@ -80,7 +80,7 @@ export const createServer = async (options: ServerOptions) => {
         sendError(
           request as FastifyRequest,
           reply,
-          refusal ?? httpError('malformed_request', 'The address is malformed.'),
+          refusal ?? malformedAddress(),
         )
       })
     },
