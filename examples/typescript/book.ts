@@ -45,8 +45,8 @@ const booked = await courier.POST('/api/public/merchant/order/bulk', {
   body: batch,
 })
 const created = booked.data ?? fail(booked.error)
-if (created.message !== 'Orders Created Successfully') throw new Error(created.message)
-const waybill = created.data[0] ?? ''
+if (created.dry_run) throw new Error(created.message)
+const [waybill = ''] = created.data
 console.log(`First waybill: ${waybill}`)
 
 const tracking = await courier.GET('/api/public/merchant/order/tracking-info', {

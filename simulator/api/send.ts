@@ -12,7 +12,10 @@ import { checkParameters } from './check-parameters.ts'
 import { readMessage, readRecipient } from './read-message.ts'
 import { respond } from './respond.ts'
 
-/** Serves the sends of messages, and marks received ones as read (docs/merchants/contract.md#send, docs/contributors/messaging-api.md#send). */
+/**
+ * Serves the sends of messages, and marks received ones as read (docs/merchants/contract.md#send,
+ * docs/contributors/messaging-api.md#send).
+ */
 export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<{ Params: { id: string } }>('/:id/messages', (request, reply) => {
     const sender = findNumber(world, request, request.params.id, 'whatsapp_business_messaging')
