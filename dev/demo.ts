@@ -8,6 +8,8 @@ import { readTokens, request } from './demo-data.ts'
 import { readDemoMerchant } from './demo-tenant.ts'
 import { toAddress } from './ports.ts'
 import { readDevSettings, root } from './settings.ts'
+// @ts-expect-error: plain JavaScript, for any Node
+import { findStart } from './start-lock.mjs'
 
 const fail = (message: string): never => {
   process.stderr.write(`${message}\n`)
@@ -20,8 +22,12 @@ const print = (line: string): void => {
 const container = findContainer('simulator')
 if (container !== undefined) process.exit(runInContainer(container, ['dev/demo.ts']))
 const settings = readDevSettings()
-const orders = `${settings.ORDERS_URL ?? toAddress(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
-const notifier = settings.NOTIFIER_URL ?? toAddress(settings.HOST, settings.NOTIFIER_PORT)
+/** Holds the addresses of the running `npm start`, by name. */
+const running: Record<string, string> = Object.fromEntries(
+  ((findStart()?.addresses as string[] | undefined) ?? []).map(line => line.trim().split(/ +/)),
+)
+const orders = `${settings.ORDERS_URL ?? running.orders ?? toAddress(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
+const notifier = settings.NOTIFIER_URL ?? running.notifier ?? toAddress(settings.HOST, settings.NOTIFIER_PORT)
 
 const postBatch = async (): Promise<string> => {
   const { email, password } = await readDemoMerchant()
