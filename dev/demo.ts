@@ -7,9 +7,8 @@ import { findContainer, runInContainer } from './compose.ts'
 import { readTokens, request } from './demo-data.ts'
 import { readDemoMerchant } from './demo-tenant.ts'
 import { toAddress } from './ports.ts'
+import { findRunning } from './running-stack.ts'
 import { readDevSettings, root } from './settings.ts'
-// @ts-expect-error: plain JavaScript, for any Node
-import { findStart } from './start-lock.mjs'
 
 const fail = (message: string): never => {
   process.stderr.write(`${message}\n`)
@@ -22,10 +21,7 @@ const print = (line: string): void => {
 const container = findContainer('simulator')
 if (container !== undefined) process.exit(runInContainer(container, ['dev/demo.ts']))
 const settings = readDevSettings()
-/** Holds the addresses of the running `npm start`, by name. */
-const running: Record<string, string> = Object.fromEntries(
-  ((findStart()?.addresses as string[] | undefined) ?? []).map(line => line.trim().split(/ +/)),
-)
+const running = findRunning()
 const orders = `${settings.ORDERS_URL ?? running.orders ?? toAddress(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
 const notifier = settings.NOTIFIER_URL ?? running.notifier ?? toAddress(settings.HOST, settings.NOTIFIER_PORT)
 

@@ -1,8 +1,9 @@
 // Runs an operator's command of a service: on the database that the environment sets, or else on the database of `npm
 // start`, or else in the container of docker compose. Usage: operate.ts orders|notifier [ARGUMENT ...]
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findContainer, runInContainer } from './compose.ts'
+import { findRunning } from './running-stack.ts'
 import { isSet, makeEmbeddedEnvironment, provisionSecrets, readDevSettings, root } from './settings.ts'
 
 const [service = ''] = process.argv.splice(2, 1)
@@ -27,18 +28,9 @@ const operateIn = (container: string): number => {
   return runInContainer(container, [`services/${service}/admin.ts`, ...given], { variables, input })
 }
 
-/** Reads the port of the Postgres that runs in the data folder: its fourth line. */
-const readRunningPort = (dataFolder: string): number | undefined => {
-  const path = join(dataFolder, 'postgres/postmaster.pid')
-  return existsSync(path) ? Number(readFileSync(path, 'utf8').split('\n')[3]) || undefined : undefined
-}
-
 const container = isSet(`${service.toUpperCase()}_DATABASE_URL`) ? undefined : findContainer(service)
 if (container !== undefined) process.exit(operateIn(container))
 const { EMBEDDED_POSTGRES_PORT, dataFolder } = readDevSettings()
-Object.assign(
-  process.env,
-  makeEmbeddedEnvironment(readRunningPort(dataFolder) ?? EMBEDDED_POSTGRES_PORT),
-  provisionSecrets(dataFolder),
-)
+const port = Number(findRunning().postgres?.split(':')[1]) || EMBEDDED_POSTGRES_PORT
+Object.assign(process.env, makeEmbeddedEnvironment(port), provisionSecrets(dataFolder))
 await import(join(root, 'services', service, 'admin.ts'))
