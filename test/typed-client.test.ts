@@ -57,7 +57,7 @@ t.test('a client generated from the document sends a message', async t => {
       to: '0770000101',
       template: {
         name: 'order_created',
-        language: { code: 'en_US' },
+        language: { code: 'en_US', policy: 'deterministic' },
         components: [
           { type: 'header', parameters: [makeText('DM00000001')] },
           { type: 'body', parameters: ['Nimali', 'Lanka Shoes', '4500'].map(makeText) },
