@@ -1,168 +1,219 @@
-// Names the columns of a sheet by their headings. Takes the heavier heading, and asks when two weigh the same; what
-// names no amount to collect is never the COD. Pure: the page shows what this file decides.
+// Names the columns of a sheet, and reads its rows as parcels. Takes the heavier of two headings, and asks when they
+// weigh the same. Pure: the page shows what this file decides.
 import { readExport, recognise } from './exports.js'
+import { fieldNames, nameField, placeAndPerson, readPart, readSide, simplify } from './headings.js'
 import { findProblem, findUnit, readMoney, readWeight } from './numbers.js'
 
 /** @typedef {{ number: number, cells: string[] }} SheetRow `number` is the sheet's own number of the row, from 1. */
 /** @typedef {{ rows: SheetRow[] }} Sheet */
 /**
- * Describes a column: its field ('' if it is left out), its part of a field that several columns fill, the side of the
- * delivery that its heading names, and the unit of weights.
- * @typedef {{ index: number, heading: string, field: string, part: number, side: '' | 'receiver' | 'payer',
- *   unit: string, samples: string[] }} Column
+ * Describes a column: its field, '' if it is left out; its part of a field that several columns fill; the unit of its
+ * weights; some of its cells.
+ * @typedef {{ index: number, heading: string, field: string, part: number, side: string, weight: number, unit: string,
+ *   samples: string[] }} Column
  */
 /**
- * `headingRow` is an index into the rows, or -1; `asked` lists fields whose candidates weigh the same: each option is
- * the indexes of the columns that together fill the field.
+ * `headingRow` is an index into the rows, or -1. `asked` lists the fields whose candidates weigh the same: each option
+ * holds the indexes of the columns that fill the field together.
  * @typedef {{ headingRow: number, export?: string, columns: Column[], asked: { field: string, options: number[][] }[],
  *   allPrepaid?: boolean }} Choice
  */
-/** @typedef {{ field: string, code: string }} Mark */
 /**
- * Describes a parcel to be: `values` are the raw texts by field, `headings` the sheet's own headings of the fields,
- * `leftOut` the reason why the row is no parcel of its own.
- * @typedef {{ line: number, values: Record<string, string>, headings: Record<string, string>, marks: Mark[],
- *   weightUnit: string, leftOut?: string, errors: Record<string, string[]>, warnings: string[], city?: any,
- *   alternatives?: any[], price?: number }} Row
+ * Describes a parcel to be: `values` are raw texts by field, `headings` the sheet's own headings of the fields; a mark
+ * is a doubt about a field; `leftOut` says why the row is no parcel of its own.
+ * @typedef {{ line: number, values: Record<string, string>, headings: Record<string, string>, weightUnit: string,
+ *   marks: { field: string, code: string }[], leftOut?: string, errors: Record<string, string[]>, warnings: string[],
+ *   city?: { id: number, name: string, state: string } | null, price?: number,
+ *   alternatives?: { id: number, name: string, state: string }[] }} Row
  */
+export { fieldNames }
 
-/** Lists the fields of an order, in the order in which a merchant chooses them. */
-export const fieldNames = [
-  ...['order_no', 'customer_name', 'customer_phone', 'customer_secondary_phone', 'customer_address', 'destination'],
-  ...['cod', 'weight', 'description', 'remark', 'customer_email'],
-]
-/** Lists the fields that several columns may fill together. */
-export const joinedFields = ['customer_name', 'customer_address', 'description', 'remark']
+/** Lists the fields that several columns may fill, with what stands between their cells. */
+export const joined = { customer_name: ' ', customer_address: ', ', description: ', ', remark: ', ' }
+const looksLikePhone = (/** @type {string} */ cell) => /^'?[+0][\d ()-]{8,16}$/.test(cell)
 
-/** Simplifies a heading: words in lower case, without marks; camelCase is split, "C.O.D." is "cod". */
-export const simplifyHeading = (/** @type {string} */ heading) =>
-  heading
-    .normalize('NFKC')
-    .replace(/[\u200b-\u200f\u202a-\u202e\ufeff]/g, '')
-    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .replace(/\b(?:[a-z]\.){2,}(?:[a-z]\b)?/g, letters => letters.replaceAll('.', ''))
-    .replace(/[^\p{L}\p{M}\p{N}#]+/gu, ' ')
-    .trim()
+/** Removes what spreadsheets put around a text that must stay a text: '0770001202 and ="0770001202". */
+const clean = (text = '') => text.replace(/^="(.*)"$/s, '$1').replace(/^'(?=[\d+(])/, '')
 
-const receiver = /\b(ship(ping)?|deliver(y|ed)?|receivers?|recipients?|consignee|drop( off)?|destination)\b|ලබන්න|பெறுந/u
-const payer = /\b(bill(ing)?|payers?|invoice)\b/
-const sender =
-  /\b(senders?|pick ?up|shippers?|from|merchant|seller|store|shop|business|origin|vendor|suppliers?|return|warehouse|branch|courier|rider)\b|යවන්න|එවන්න|அனுப்புந/u
-
-/** Reads the side of a delivery that a heading names. @returns {'sender' | 'receiver' | 'payer' | ''} */
-const readSide = (/** @type {string} */ words) => {
-  if (sender.test(words)) return 'sender'
-  if (payer.test(words)) return 'payer'
-  return receiver.test(words) ? 'receiver' : ''
+/** Finds the row with the most known headings, among the first; -1 if the sheet has no headings. @param {Sheet} sheet */
+const findHeadings = ({ rows }) => {
+  const counts = rows
+    .slice(0, 20)
+    .map(({ cells }) =>
+      cells.some(looksLikePhone) ? 0 : new Set(cells.map(cell => nameField(simplify(cell)).field).filter(Boolean)).size,
+    )
+  const most = Math.max(...counts, 2)
+  return counts.indexOf(most)
 }
-const weightOfSide = { receiver: 20, '': 0, payer: -40 }
 
-/** Names no amount to collect: taxes, discounts, quantities, fees, prices of one item, and what is paid already. */
-const noCod =
-  /\b(tax(es)?|vat|gst|duties|discounts?|coupon|promo|qty|quantity|pieces|pcs|count|fees?|charges?|cost|price|rate|unit|per|items?|lineitem|product|sub ?total|refund(ed)?|paid|advance|deposit|weight|date|time|status|method|type|mode|declared|insur\w*|currency|code|tips?|number|no|id|ref\w*|name|credit|wallet|gift)\b|බද්ද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|ගණන|வரி|தள்ளுபடி|கட்டண|விலை|அளவு|எண்ணிக்கை/u
+/** @param {Sheet} sheet @param {number} headingRow @returns {Column[]} */
+const listColumns = ({ rows }, headingRow) => {
+  const body = rows.slice(headingRow + 1)
+  const width = rows.reduce((most, { cells }) => Math.max(most, cells.length), 0)
+  return Array.from({ length: width }, (_, index) => {
+    const heading = rows[headingRow]?.cells[index] ?? ''
+    const words = simplify(heading)
+    const { field, weight } = nameField(words)
+    const samples = body.flatMap(({ cells }) => clean(cells[index]) || []).slice(0, 20)
+    const unit = field === 'weight' ? findUnit(heading) : ''
+    return { index, heading, field, weight, part: readPart(words, field), side: readSide(words), unit, samples }
+  })
+}
+
+const isAmount = (/** @type {string} */ text) => ['ambiguous', 'fraction', undefined].includes(readMoney(text).problem)
 
 /**
- * Weighs headings: the first form of a field that a simplified heading has decides. A heading that names only a part
- * of what the form says weighs less than one that says no more than the form.
- * @type {Record<string, [RegExp, number][]>}
+ * Returns the options of a field: each a list of columns. The heaviest column wins; its parts are one option together.
+ * @param {Column[]} columns @param {string} field
  */
-const weights = {
-  customer_email: [[/\b(e ?)mail\b|^mail$|මේල්|විද්යුත්|மின்னஞ்சல்/u, 150]],
-  cod: [
-    [/^(cod|cash|collect|collection)( amount| amt| value| total)?$|^(amount |amt |cash )?to (be )?collect(ed)?$/, 120],
-    [/^(collect(able|ible)|cod) .*amount$|^amount collect(able|ible)?$|^cod (due|payable|to collect)$/, 120],
-    [/අය කළ|එකතු කළ|வசூல/u, 120],
-    [/^(total |net )?(payable|due|outstanding|balance)( amount| amt| due| total| payable| to pay)?$/, 110],
-    [/^(amount|amt|balance|total|net amount) (payable|due|outstanding|to pay)$|^to pay$/, 110],
-    [/ගෙවිය යුතු|செலுத்த வேண்டிய|நிலுவை/u, 110],
-    [/^(grand|order|invoice|bill|final|net) total( amount| amt| price| value)?$|මුළු|මුලු|மொத்த/u, 85],
-    [/^total( amount| amt| price| value| bill)?$|^එකතුව$/u, 80],
-    [/^(order |bill |invoice |parcel )?(amount|amt)$|මුදල|தொகை/u, 70],
-  ],
-  weight: [
-    [/^((parcel|package|gross|actual|total|combined product|shipping) )?(weight|wt)$|^kgs?$|^(grams?|gms?)$/, 110],
-    [/(^|\s)බර(\s|$)|எடை/u, 110],
-    [/\b(weight|wt)\b/, 90],
-  ],
-  customer_secondary_phone: [
-    [/\b(second(ary)?|alt(ernat(e|ive))?|other|additional|extra|2nd|whats ?app)\b.*\b(phone|mobile|contact|tel\w*|cell|no|number)\b/, 130],
-    [/\b(phone|mobile|contact|tel\w*|cell|whats ?app)( ?(no|number|#))? ?(2|two)$|^(phone|mobile|contact|tel)2$/, 130],
-    [/දෙවන.*දුරකථ|இரண்டாவது.*(தொலைபேசி|கைபேசி)|மாற்று.*(தொலைபேசி|கைபேசி)/u, 130],
-  ],
-  customer_phone: [
-    [/^(.* )?(phone|mobile|tel|telephone|cell|cellphone|hp)( (no|number|num|#))?( ?(1|one))?$/, 110],
-    [/^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$/, 108],
-    [/දුරකථ|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்/u, 110],
-    [/^contact( ?1)?$|\bwhats ?app\b/, 60],
-    [/\b(phone|mobile|telephone)\b/, 90],
-  ],
-  customer_address: [
-    [/\b(street|address|addr)( line)? ?[1-5]$|\baddress 1 2\b/, 110],
-    [/\baddress\b|\baddr\b|ලිපින|முகவரி/u, 110],
-    [/\bstreet\b/, 110],
-  ],
-  destination: [
-    [/^(.* )?city( name)?$|^(.* )?(nearest|delivery) (city|town)\b|නගර|நகர|(^|\s)ஊர்/u, 105],
-    [/^(.* )?town$|\bcity\b/, 100],
-    [/^(.* )?(suburb|destination)$/, 95],
-    [/^(.* )?district$|දිස්ත්රික්|மாவட்ட/u, 60],
-    [/^(.* )?area$/, 50],
-  ],
-  remark: [
-    [/^(.* )?(remarks?|notes?|comments?|instructions?)$|^(special|delivery) (instructions?|requests?)\b/, 100],
-    [/සටහන|குறிப்பு/u, 100],
-    [/^(.* )?message$/, 60],
-  ],
-  description: [
-    [/^(.* )?(descriptions?|contents?)$|^(parcel|package|product|item|order) details?$|විස්තර|விவர|விளக்க/u, 100],
-    [/^(line ?item|item|product) names?$|^(ordered )?(items?|products?|goods)( ordered)?$|භාණ්ඩ|අයිතම|பொருள்/u, 90],
-  ],
-  order_no: [
-    [/^(merchant |shop |web |customer )?order ?(no|number|num|id|#|ref|reference|code)$|ඇණවුම්|ஆர்டர்/u, 110],
-    [/^(invoice|bill|ref|reference)( ?(no|number|num|id|#|code))?$|යොමු/u, 100],
-    [/^order$|^#$|^(s |serial |sl |sr )?no$|^id$/, 60],
-  ],
-  customer_name: [
-    [/^(.* )?(first|given|fore|last|sur|family) ?names?$|^(.* )?full ?name$/, 110],
-    [/^(receiver|recipient|consignee|ship to|deliver to|bill to)( name)?$/, 105],
-    [/^(customer|client|buyer|contact)( ?s)? (name|person)$|(^|\s)නම(\s|$)|பெயர்/u, 105],
-    [/^(shipping |delivery |receivers? |recipients? |consignee |billing |payer |person )?name$/, 100],
-    [/^(customer|client|buyer)$|ලබන්නා$|பெறுநர்$|ගනුදෙනුකරු|පාරිභෝගික|வாடிக்கையாளர்/u, 80],
-    [/\b(your|customer|person|receiver|recipient)\b.*\bname\b/, 80],
-  ],
-}
-const placeAndPerson = ['customer_name', 'customer_address', 'destination']
-const personal = [...placeAndPerson, 'customer_phone', 'customer_secondary_phone', 'customer_email']
-/** Names something else than a person or place although it has the same noun. */
-const noPerson = /\b(item|product|lineitem|company|file|user ?name|bank|province|state|country|tax|event|method|card|staff|agent|ip|url|zone|id)\b/
-
-const firstNames = /\b(first|given|fore) ?name/
-const lastNames = /\b(last|sur|family) ?name/
-const readPart = (/** @type {string} */ words, /** @type {string} */ field) => {
-  if (field === 'customer_name') return firstNames.test(words) ? 1 : lastNames.test(words) ? 2 : 0
-  if (field !== 'customer_address' || /\b1 2$/.test(words)) return 0
-  return Number(/([1-5])$/.exec(words)?.[1] ?? 0)
+const listOptions = (columns, field) => {
+  const hasReceiver = columns.some(({ side, field: of }) => side === 'receiver' && placeAndPerson.includes(of))
+  const candidates = columns
+    .filter(column => column.field === field)
+    .filter(({ side }) => !(hasReceiver && side === 'payer' && placeAndPerson.includes(field)))
+    .filter(({ samples }) => field !== 'cod' || samples.length === 0 || samples.some(isAmount))
+  const heaviest = Math.max(...candidates.map(({ weight }) => weight))
+  const winners = candidates.filter(({ weight }) => weight === heaviest)
+  const parts = winners.filter(({ part }) => part > 0).sort((one, two) => one.part - two.part)
+  const wholes = winners.filter(({ part }) => part === 0)
+  const isOnlyOne = wholes.length === 1 && parts.length > 0 && parts.every(({ part }) => part > 1)
+  if (isOnlyOne) return [[...wholes, ...parts]]
+  const isClear = new Set(parts.map(({ part }) => part)).size === parts.length
+  return [...wholes.map(column => [column]), ...(isClear && parts.length > 0 ? [parts] : parts.map(part => [part]))]
 }
 
-/** Removes what says how a total is meant: its currency, and that taxes or delivery are in it. */
-const simplifyMoney = (/** @type {string} */ words) =>
-  words
-    .replace(/\bcash on delivery\b/g, 'cod')
-    .replace(/\bcod( cod)+\b/g, 'cod')
-    .replace(/\b(inc|incl|including|with) (tax|vat|gst|delivery|shipping)\b/g, '')
-    .replace(/\b(lkr|rs|rupees|purchased)\b|රු|ரூ/gu, '')
-    .replace(/\s+/g, ' ')
-    .trim()
+/**
+ * Fills what the heaviest columns leave: another phone of the same side is the second phone, and a plain Name beside
+ * the recipient's name is the order number, if it holds numbers.
+ * @param {Column[]} columns @param {Map<number, string>} fields
+ */
+const fillRest = (columns, fields) => {
+  const has = (/** @type {string} */ field) => [...fields.values()].includes(field)
+  const lost = (/** @type {string} */ field) =>
+    columns.filter(column => column.field === field && !fields.has(column.index))
+  const phone = columns.find(({ index }) => fields.get(index) === 'customer_phone')
+  const others = lost('customer_phone').filter(({ side, weight }) => side === phone?.side && weight < phone.weight)
+  if (others.length === 1 && !has('customer_secondary_phone')) fields.set(others[0].index, 'customer_secondary_phone')
+  const name = lost('customer_name').find(({ heading }) => simplify(heading) === 'name')
+  if (name && !has('order_no') && name.samples.every(text => /^[#a-z]{0,5}-?\d+$/i.test(text)))
+    fields.set(name.index, 'order_no')
+}
 
-/** Weighs a heading for one field; 0 if it does not name the field. */
-const weigh = (/** @type {string} */ words, /** @type {string} */ field) => {
-  const text = field === 'cod' ? simplifyMoney(words) : words
-  const weight = weights[field]?.find(([form]) => form.test(text))?.[1] ?? 0
-  if (weight === 0 || (field === 'cod' && weight < 85 && noCod.test(text) && !/^total/.test(text))) return 0
-  const side = readSide(words)
-  if (field === 'remark') return side === 'sender' ? weight - 40 : weight
-  if (!personal.includes(field)) return weight
-  if (side === 'sender' || (noPerson.test(words) && field !== 'customer_email')) return 0
-  return weight + weightOfSide[side]
+/**
+ * Chooses the columns of a sheet. @param {Sheet} sheet @param {number} [headingRow] an index into the rows, or -1
+ * @param {boolean} [isPlain] ignores that the headings are those of a known export
+ * @returns {Choice}
+ */
+export const chooseColumns = (sheet, headingRow = findHeadings(sheet), isPlain = false) => {
+  const columns = listColumns(sheet, headingRow)
+  const found = isPlain ? undefined : recognise(columns.map(({ heading }) => heading))
+  if (found) {
+    const seen = new Set()
+    const isFirst = (/** @type {string} */ name) => !seen.has(name) && seen.add(name)
+    const name = (/** @type {Column} */ { heading }) => heading.toLowerCase()
+    const named = columns.map(each => ({ ...each, field: (isFirst(name(each)) && found.fields.get(name(each))) || '' }))
+    return { headingRow, export: found.name, columns: named, asked: [] }
+  }
+  const fields = new Map()
+  const asked = fieldNames.flatMap(field => {
+    const options = listOptions(columns, field)
+    if (options.length > 1) return [{ field, options: options.map(option => option.map(({ index }) => index)) }]
+    for (const { index } of options[0] ?? []) fields.set(index, field)
+    return []
+  })
+  fillRest(columns, fields)
+  if (headingRow < 0) {
+    const phones = columns.filter(({ samples }) => samples.some(looksLikePhone)).map(({ index }) => index)
+    if (phones.length > 1) asked.push({ field: 'customer_phone', options: phones.map(index => [index]) })
+    else for (const index of phones) fields.set(index, 'customer_phone')
+  }
+  return { headingRow, columns: columns.map(each => ({ ...each, field: fields.get(each.index) ?? '' })), asked }
+}
+
+/** Gives a column to a field, and takes it from the columns that cannot share it. @param {Choice} choice */
+export const assign = (choice, /** @type {number[]} */ indexes, /** @type {string} */ field) => ({
+  ...choice,
+  columns: choice.columns.map(column => {
+    if (indexes.includes(column.index)) return { ...column, field }
+    return column.field === field && !Object.hasOwn(joined, field) ? { ...column, field: '' } : column
+  }),
+  asked: choice.asked.filter(question => question.field !== field),
+})
+
+const maxWeight = 30
+const unsure = /\ufffd|\?\?/
+
+/** Sets the marks that depend on the texts of all rows. @param {Row[]} rows */
+const markTexts = rows => {
+  const amounts = rows.flatMap(({ values }) => readMoney(values.cod ?? '').value || []).sort((one, two) => one - two)
+  const high = 10 * (amounts[Math.floor((amounts.length - 1) / 2)] ?? Number.POSITIVE_INFINITY)
+  for (const { values, marks, weightUnit } of rows) {
+    for (const [field, text] of Object.entries(values)) {
+      const problem = findProblem(field, text)
+      if (problem) marks.push({ field, code: problem })
+      if (['customer_name', 'customer_address', 'destination'].includes(field) && unsure.test(text))
+        marks.push({ field, code: 'replaced_characters' })
+    }
+    if ((readMoney(values.cod ?? '').value ?? 0) > high) marks.push({ field: 'cod', code: 'cod_high' })
+    if ((readWeight(values.weight ?? '', weightUnit).value ?? 0) > maxWeight)
+      marks.push({ field: 'weight', code: 'weight_high' })
+  }
+}
+
+const isPaid = (/** @type {string} */ text) =>
+  /\bpaid\b|\bcard\b|visa|master|\bbank\b|transfer|online|prepaid/i.test(text) &&
+  !/unpaid|not paid|partial|pending|\bcod\b|cash/i.test(text)
+
+/** Reads the cells of a row, and marks what its other cells say against the COD. @param {SheetRow} row */
+const readCells = ({ cells }, /** @type {Choice} */ { columns }) => {
+  const texts = new Map()
+  const marks = /** @type {{ field: string, code: string }[]} */ ([])
+  const hasReceiver = columns.some(({ side, field }) => side === 'receiver' && placeAndPerson.includes(field))
+  for (const { index, heading, field, part, side } of columns) {
+    const text = clean(cells[index])
+    if (field) texts.set(field, [...(texts.get(field) ?? []), { text, part }])
+    if (field === 'customer_phone' && side === 'payer' && hasReceiver && text)
+      marks.push({ field, code: 'phone_of_billing' })
+    if (!/\b(payment|status|paid)\b/i.test(simplify(heading))) continue
+    if (isPaid(text)) marks.push({ field: 'cod', code: 'maybe_paid' })
+    if (/cancel|void|refunded/i.test(text)) marks.push({ field: '', code: 'maybe_cancelled' })
+  }
+  const join = (/** @type {string} */ field, /** @type {{ text: string, part: number }[]} */ parts) =>
+    parts
+      .sort((one, two) => one.part - two.part)
+      .flatMap(({ text }) => text || [])
+      .join(joined[field] ?? ' ')
+  return { values: Object.fromEntries([...texts].map(([field, parts]) => [field, join(field, parts)])), marks }
+}
+
+/** Reads the rows below the headings as parcels. @param {Sheet} sheet @param {Choice} choice @returns {Row[]} */
+export const toRows = (sheet, choice) => {
+  const { columns, headingRow } = choice
+  const own = columns.filter(({ field }) => field)
+  const headings = Object.fromEntries(
+    fieldNames.map(field => [
+      field,
+      own
+        .filter(each => each.field === field)
+        .map(each => each.heading)
+        .join(' + '),
+    ]),
+  )
+  const weightUnit = own.find(({ field }) => field === 'weight')?.unit || 'kg'
+  const body = sheet.rows.slice(headingRow + 1)
+  const cleaned = body.map(({ number, cells }) => ({ number, cells: cells.map(clean) }))
+  const read = choice.export
+    ? readExport(
+        choice.export,
+        columns.map(({ heading }) => heading),
+        cleaned,
+      )
+    : cleaned.map(row => ({ row, leftOut: undefined, ...readCells(row, choice) }))
+  const rows = read.map(({ row, values, marks, leftOut }) => {
+    const cod = choice.allPrepaid ? { cod: '0' } : {}
+    const rest = { headings, weightUnit, marks: [...marks], errors: {}, warnings: [] }
+    return { line: row.number, values: { ...values, ...cod }, ...rest, ...(leftOut && { leftOut }) }
+  })
+  markTexts(rows.filter(row => !row.leftOut))
+  return rows
 }

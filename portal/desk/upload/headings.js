@@ -24,7 +24,8 @@ const weightOfSide = { receiver: 20, '': 0, payer: -40, sender: -1000 }
 export const placeAndPerson = ['customer_name', 'customer_address', 'destination']
 const phones = ['customer_phone', 'customer_secondary_phone']
 /** Lists words of headings that name something else than a person or a place. */
-const noPerson = /\b(items?|products?|lineitem|company|file|user|bank|province|state|country|tax|method|card|staff|agent|ip|url|zone|id)\b/
+const noPerson =
+  /\b(items?|products?|lineitem|company|file|user|bank|province|state|country|tax|method|card|staff|agent|ip|url|zone|id)\b/
 /** Lists words of taxes, discounts, quantities, fees, prices of one item, and of what is paid: none is the COD. */
 const noCod =
   /\b(tax|vat|discount|coupon|qty|quantity|count|fees?|charges?|cost|price|rate|items?|refund|paid|advance|date|status|method|type|mode|by|no|id|name)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|வரி|தள்ளுபடி|கட்டண|விலை|அளவு/u
@@ -56,7 +57,10 @@ const forms = {
     [/\bwhats ?app\b|^contact( ?1)?$|\b(phone|mobile|telephone)\b/, 60],
   ],
   customer_secondary_phone: [
-    [/\b(second(ary)?|alt(ernat(e|ive))?|other|additional|2nd)\b.*\b(phone|mobile|contact|tel\w*|cell|no|number)\b/, 130],
+    [
+      /\b(second(ary)?|alt(ernat(e|ive))?|other|additional|2nd)\b.*\b(phone|mobile|contact|tel\w*|cell|no|number)\b/,
+      130,
+    ],
     [/\b(phone|mobile|contact|tel\w*|cell|number|no) ?(2|two)$/, 130],
     [/(දෙවන|இரண்டாவது|மாற்று).*(දුරකථ|தொலைபேசி|கைபேசி)/u, 130],
   ],
@@ -68,7 +72,10 @@ const forms = {
     [/^(.* )?area$/, 50],
   ],
   cod: [
-    [/^(cod|cash|collect|collection)( (amount|amt|value|total))?$|^((cod|cash|amount|amt) )?(to (be )?)?collect(ed|able)?$/, 120],
+    [
+      /^(cod|cash|collect|collection)( (amount|amt|value|total))?$|^((cod|cash|amount|amt) )?(to (be )?)?collect(ed|able)?$/,
+      120,
+    ],
     [/^collect(able|ible) amount$|අය කළ|එකතු කළ|வசூல/u, 120],
     [/^((cod|total|net) )?(payable|due|outstanding|balance)( (amount|amt|due|total|payable|to pay))?$/, 110],
     [/^(amount|amt|total) (payable|due|outstanding|to pay)$|^to pay$|ගෙවිය යුතු|செலுத்த வேண்டிய/u, 110],
@@ -97,7 +104,10 @@ export const fieldNames = Object.keys(forms)
 const simplifyMoney = (/** @type {string} */ words) =>
   words
     .replace(/\bcash on delivery\b/g, 'cod')
-    .replace(/\b(inc|incl|including|with) (tax|vat|gst|delivery|shipping)\b|\b(lkr|slr|rs|rupees)\b|රු(?=\s|$)|ரூ(?=\s|$)/gu, '')
+    .replace(
+      /\b(inc|incl|including|with) (tax|vat|gst|delivery|shipping)\b|\b(lkr|slr|rs|rupees)\b|රු(?=\s|$)|ரூ(?=\s|$)/gu,
+      '',
+    )
     .replace(/\s+/g, ' ')
     .replace(/\bcod cod\b/, 'cod')
     .trim()
@@ -122,6 +132,7 @@ export const nameField = words =>
 
 /** Returns the number of a part, such as 2 in "last name" or "address line 2"; 0 for the whole. */
 export const readPart = (/** @type {string} */ words, /** @type {string} */ field) => {
-  if (field === 'customer_name') return /\b(first|given|fore) ?name/.test(words) ? 1 : /\b(last|sur|family) ?name/.test(words) ? 2 : 0
+  if (field === 'customer_name')
+    return /\b(first|given|fore) ?name/.test(words) ? 1 : /\b(last|sur|family) ?name/.test(words) ? 2 : 0
   return field === 'customer_address' && !/ 1 2\b/.test(words) ? Number(/([1-5])$/.exec(words)?.[1] ?? 0) : 0
 }
