@@ -3,9 +3,10 @@ import { money, number, t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
 import { Field, Panel } from '../../kit/ui.js'
 import { saveLabels } from '../merchant.js'
-import { columns, writeCsv } from '../read-sheet.js'
+import { writeCsv } from '../read-sheet.js'
 import { beginUpload, book, countBooked, isTooOld, putAway } from './book-rows.js'
 import { checkRows } from './check-rows.js'
+import { fieldNames } from './headings.js'
 
 /** @typedef {import('./check-rows.js').Row} Row */
 
@@ -47,7 +48,6 @@ const BadRow = (/** @type {{ row: Row, onChange: () => void }} */ { row, onChang
     }</div></li>`
 }
 
-const fieldNames = columns.map(({ name }) => name)
 const saveBad = (/** @type {Row[]} */ rows) =>
   saveFile(
     writeCsv([
