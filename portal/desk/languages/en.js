@@ -64,6 +64,7 @@ export default {
   'parcel.no_messages': 'The messages to your customer cannot be read now.',
   'parcel.save': 'Save the change',
   'upload.again': 'Check again',
+  'upload.all_columns': 'All columns: {count}',
   'upload.all_prepaid': 'All parcels of this sheet are prepaid: nothing is to be collected',
   'upload.alternatives': 'Is it one of these?',
   'upload.bad': 'Rows to correct: {count}',

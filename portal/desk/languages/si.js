@@ -61,6 +61,7 @@ export default {
   'parcel.no_messages': 'ඔබේ පාරිභෝගිකයාට යැවූ පණිවිඩ දැන් කියවිය නොහැක.',
   'parcel.save': 'වෙනස සුරකින්න',
   'upload.again': 'නැවත පරීක්ෂා කරන්න',
+  'upload.all_columns': 'සියලු තීරු: {count}',
   'upload.all_prepaid': 'මෙම පත්‍රයේ සියලු පාර්සල් කලින් ගෙවා ඇත: කිසිවක් අය නොකෙරේ',
   'upload.alternatives': 'මෙයින් එකක්ද?',
   'upload.bad': 'නිවැරදි කළ යුතු පේළි {count}',

@@ -80,7 +80,7 @@ const forms = {
       120,
     ],
     [/^collect(able|ible) amount$|අය කළ|එකතු කළ|வசூல/u, 120],
-    [/^((cod|total|net) )?(payable|due|outstanding|balance)( (amount|amt|due|total|payable|to pay))?$/, 110],
+    [/^((cod|total|net) )?(payable|due|outstanding|balance)( (amount|amt|due|total|balance|payable|to pay))?$/, 110],
     [/^(amount|amt|total) (payable|due|outstanding|to pay)$|^to pay$|ගෙවිය යුතු|செலுத்த வேண்டிய/u, 110],
     [/\bcod\b|\bto (be )?collect/, 100],
     [/^(grand|order|invoice|bill|final|net) total( (amount|amt|price|value))?$|මුළු|மொத்த/u, 85],
