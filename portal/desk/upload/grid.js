@@ -141,7 +141,8 @@ export const Grid = ({ rows, general, view, onView, onChange }) => {
       <tbody role="rowgroup">${shown
         .slice(page * rowsOfPage, (page + 1) * rowsOfPage)
         .map(
-          row => html`<${GridRow} key=${row.line} row=${row} fields=${fields} general=${general} onChange=${onChange} />`,
+          row =>
+            html`<${GridRow} key=${row.line} row=${row} fields=${fields} general=${general} onChange=${onChange} />`,
         )}</tbody></table></div>
     ${
       pages > 1 &&
