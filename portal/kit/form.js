@@ -145,7 +145,9 @@ export const usePost = () => {
  * person enters others. `onEnter` gets the entered values at each change, and `send` gets them at the end. Without
  * `send` the form posts the body that `toBody` makes from the values to `path`, and gives the response to `onDone`.
  */
-export const Form = (/** @type {any} */ { id, fields, start = {}, submit, children, onEnter, ...end }) => {
+export const Form = (
+  /** @type {any} */ { id, fields, start = {}, submit, missing = '', children, onEnter, ...end },
+) => {
   const { send, path, toBody = entered => entered, onDone } = end
   const [entered, setEntered] = useState({})
   const post = usePost()
@@ -165,7 +167,8 @@ export const Form = (/** @type {any} */ { id, fields, start = {}, submit, childr
         value=${entered[name] ?? start[name] ?? ''} errors=${action.error?.errors?.[name]} onValue=${enter(name)} />`,
     )}</div>
     <${ErrorText} error=${action.error} except=${fields.map(({ name }) => name)} />
-    <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${submit}<//>${children}</div>
+    <div class="row"><${Button} kind="primary" type="submit" missing=${missing}
+      isBusy=${action.isBusy}>${submit}<//>${children}</div>
   </form>`
 }
 

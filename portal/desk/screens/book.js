@@ -81,7 +81,7 @@ export const Book = () => {
         ${t('book.price', { sum: money(price.data.delivery_charge, price.data.currency) })}</strong>`
       }>
       <${Form} id="book" fields=${fields(mayConfirm)} start=${usual} submit=${t(submit)} send=${send}
-        onEnter=${setEntered} />
+        missing=${general.origin_city_id ? '' : t('upload.missing', { what: t('upload.origin') })} onEnter=${setEntered} />
     <//>`
 }
 

@@ -1,8 +1,8 @@
-// Names the columns of a sheet, and reads its rows as parcels. Takes the heavier of two headings, and asks when they
+// Names the columns of a sheet. Takes the heavier of two headings, and asks when they
 // weigh the same. Pure: the page shows what this file decides.
-import { readExport, recognise } from './exports.js'
+import { recognise } from './exports.js'
 import { fieldNames, nameField, placeAndPerson, readPart, readSide, simplify } from './headings.js'
-import { findProblem, findUnit, readMoney, readWeight } from './numbers.js'
+import { findUnit, readMoney } from './numbers.js'
 
 /** @typedef {{ number: number, cells: string[] }} SheetRow `number` is the sheet's own number of the row, from 1. */
 /** @typedef {{ rows: SheetRow[] }} Sheet */
@@ -18,22 +18,12 @@ import { findProblem, findUnit, readMoney, readWeight } from './numbers.js'
  * @typedef {{ headingRow: number, export?: string, columns: Column[], asked: { field: string, options: number[][] }[],
  *   allPrepaid?: boolean }} Choice
  */
-/**
- * Describes a parcel to be: `values` are raw texts by field, `headings` the sheet's own headings of the fields; a mark
- * is a doubt about a field; `leftOut` says why the row is no parcel of its own.
- * @typedef {{ line: number, values: Record<string, string>, headings: Record<string, string>, weightUnit: string,
- *   marks: { field: string, code: string }[], leftOut?: string, errors: Record<string, string[]>, warnings: string[],
- *   city?: { id: number, name: string, state: string } | null, price?: number,
- *   alternatives?: { id: number, name: string, state: string }[] }} Row
- */
-export { fieldNames }
-
 /** Lists the fields that several columns may fill, with what stands between their cells. */
 export const joined = { customer_name: ' ', customer_address: ', ', description: ', ', remark: ', ' }
 const looksLikePhone = (/** @type {string} */ cell) => /^'?[+0][\d ()-]{8,16}$/.test(cell)
 
 /** Removes what spreadsheets put around a text that must stay a text: '0770001202 and ="0770001202". */
-const clean = (text = '') => text.replace(/^="(.*)"$/s, '$1').replace(/^'(?=[\d+(])/, '')
+export const clean = (text = '') => text.replace(/^="(.*)"$/s, '$1').replace(/^'(?=[\d+(])/, '')
 
 /** Finds the row with the most known headings, among the first; -1 if the sheet has no headings. @param {Sheet} sheet */
 const findHeadings = ({ rows }) => {
@@ -139,81 +129,3 @@ export const assign = (choice, /** @type {number[]} */ indexes, /** @type {strin
   }),
   asked: choice.asked.filter(question => question.field !== field),
 })
-
-const maxWeight = 30
-const unsure = /\ufffd|\?\?/
-
-/** Sets the marks that depend on the texts of all rows. @param {Row[]} rows */
-const markTexts = rows => {
-  const amounts = rows.flatMap(({ values }) => readMoney(values.cod ?? '').value || []).sort((one, two) => one - two)
-  const high = 10 * (amounts[Math.floor((amounts.length - 1) / 2)] ?? Number.POSITIVE_INFINITY)
-  for (const { values, marks, weightUnit } of rows) {
-    for (const [field, text] of Object.entries(values)) {
-      const problem = findProblem(field, text)
-      if (problem) marks.push({ field, code: problem })
-      if (['customer_name', 'customer_address', 'destination'].includes(field) && unsure.test(text))
-        marks.push({ field, code: 'replaced_characters' })
-    }
-    if ((readMoney(values.cod ?? '').value ?? 0) > high) marks.push({ field: 'cod', code: 'cod_high' })
-    if ((readWeight(values.weight ?? '', weightUnit).value ?? 0) > maxWeight)
-      marks.push({ field: 'weight', code: 'weight_high' })
-  }
-}
-
-const isPaid = (/** @type {string} */ text) =>
-  /\bpaid\b|\bcard\b|visa|master|\bbank\b|transfer|online|prepaid/i.test(text) &&
-  !/unpaid|not paid|partial|pending|\bcod\b|cash/i.test(text)
-
-/** Reads the cells of a row, and marks what its other cells say against the COD. @param {SheetRow} row */
-const readCells = ({ cells }, /** @type {Choice} */ { columns }) => {
-  const texts = new Map()
-  const marks = /** @type {{ field: string, code: string }[]} */ ([])
-  const hasReceiver = columns.some(({ side, field }) => side === 'receiver' && placeAndPerson.includes(field))
-  for (const { index, heading, field, part, side } of columns) {
-    const text = clean(cells[index])
-    if (field) texts.set(field, [...(texts.get(field) ?? []), { text, part }])
-    if (field === 'customer_phone' && side === 'payer' && hasReceiver && text)
-      marks.push({ field, code: 'phone_of_billing' })
-    if (!/\b(payment|status|paid)\b/i.test(simplify(heading))) continue
-    if (isPaid(text)) marks.push({ field: 'cod', code: 'maybe_paid' })
-    if (/cancel|void|refunded/i.test(text)) marks.push({ field: '', code: 'maybe_cancelled' })
-  }
-  const join = (/** @type {string} */ field, /** @type {{ text: string, part: number }[]} */ parts) =>
-    parts
-      .sort((one, two) => one.part - two.part)
-      .flatMap(({ text }) => text || [])
-      .join(joined[field] ?? ' ')
-  return { values: Object.fromEntries([...texts].map(([field, parts]) => [field, join(field, parts)])), marks }
-}
-
-/** Reads the rows below the headings as parcels. @param {Sheet} sheet @param {Choice} choice @returns {Row[]} */
-export const toRows = (sheet, choice) => {
-  const { columns, headingRow } = choice
-  const own = columns.filter(({ field }) => field)
-  const headings = Object.fromEntries(
-    fieldNames.map(field => [
-      field,
-      own
-        .filter(each => each.field === field)
-        .map(each => each.heading)
-        .join(' + '),
-    ]),
-  )
-  const weightUnit = own.find(({ field }) => field === 'weight')?.unit || 'kg'
-  const body = sheet.rows.slice(headingRow + 1)
-  const cleaned = body.map(({ number, cells }) => ({ number, cells: cells.map(clean) }))
-  const read = choice.export
-    ? readExport(
-        choice.export,
-        columns.map(({ heading }) => heading),
-        cleaned,
-      )
-    : cleaned.map(row => ({ row, leftOut: undefined, ...readCells(row, choice) }))
-  const rows = read.map(({ row, values, marks, leftOut }) => {
-    const cod = choice.allPrepaid ? { cod: '0' } : {}
-    const rest = { headings, weightUnit, marks: [...marks], errors: {}, warnings: [] }
-    return { line: row.number, values: { ...values, ...cod }, ...rest, ...(leftOut && { leftOut }) }
-  })
-  markTexts(rows.filter(row => !row.leftOut))
-  return rows
-}

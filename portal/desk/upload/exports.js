@@ -2,131 +2,84 @@
 // paid order is prepaid, a cancelled one is left out, and what is not clearly one of them has no COD.
 import { readMoney } from './numbers.js'
 
+const ofWoo = (/** @type {string} */ side) => [
+  `full name (${side})|first name (${side})+last name (${side})`,
+  ...[`address 1&2 (${side})`, `city (${side})`, `phone (${side})`],
+]
+const ofBigCommerce = (/** @type {string} */ side) => [
+  ...[`${side} first name+${side} last name`, `${side} street 1+${side} street 2`, `${side} suburb`, `${side} phone`],
+]
+
 /**
- * Describes an export by its headings in lower case. A list names headings of which the first with a value counts, and
- * `+` joins two. `sides` are the receiver and the payer: an order without a shipping address goes to the payer's, if
- * that is described. `state` tells cancelled orders, `payment` or `method` what is paid, `due` and `total` the amounts.
- * @typedef {{ name: string, needs: string[], order: string, receiver: Record<string, string[]>,
- *   payer: Record<string, string[]>, quantity: string[], item: string[], customer_email: string[], remark: string[],
- *   state: string[], payment?: string, unpaid?: RegExp, method?: string, due?: string, total: string,
- *   refund?: string }} Export
+ * Describes an export by its headings in lower case: of `a|b` the first with a value counts, and `a+b` are joined.
+ * `receiver` and `payer` are name, address, city and phone; an order without a receiver goes to the payer, if the payer
+ * has a name here. `state` says that an order is cancelled, and `payment` or `method` what is paid already.
+ * @typedef {{ name: string, needs: string[], order: string, receiver: string[], payer: string[], quantity: string,
+ *   item: string, email: string, remark: string, state: string[], payment?: string, unpaid?: RegExp, method?: string,
+ *   due?: string, total: string, refund: string }} Export
  */
 /** @type {readonly Export[]} */
 const known = [
   {
-    name: 'Shopify',
-    needs: ['name', 'financial status', 'lineitem name', 'shipping name', 'total'],
-    order: 'name',
-    receiver: {
-      customer_name: ['shipping name'],
-      customer_address: ['shipping street', 'shipping address1+shipping address2'],
-      destination: ['shipping city'],
-      customer_phone: ['shipping phone'],
+    ...{
+      name: 'Shopify',
+      needs: ['name', 'financial status', 'lineitem name', 'shipping name', 'total'],
+      order: 'name',
     },
-    payer: { customer_phone: ['billing phone', 'phone'] },
-    quantity: ['lineitem quantity'],
-    item: ['lineitem name'],
-    customer_email: ['email'],
-    remark: ['notes'],
-    state: ['cancelled at', 'canceled at', 'financial status'],
-    payment: 'financial status',
-    unpaid: /^pending$/i,
-    due: 'outstanding balance',
-    total: 'total',
-    refund: 'refunded amount',
+    receiver: [
+      'shipping name',
+      'shipping street|shipping address1+shipping address2',
+      'shipping city',
+      'shipping phone',
+    ],
+    payer: ['', '', '', 'billing phone|phone'],
+    ...{ quantity: 'lineitem quantity', item: 'lineitem name', email: 'email', remark: 'notes' },
+    ...{
+      state: ['cancelled at', 'canceled at', 'financial status'],
+      payment: 'financial status',
+      unpaid: /^pending$/i,
+    },
+    ...{ due: 'outstanding balance', total: 'total', refund: 'refunded amount' },
   },
   {
-    name: 'WooCommerce',
-    needs: ['order number', 'order status', 'address 1&2 (shipping)', 'payment method title'],
-    order: 'order number',
-    receiver: {
-      customer_name: ['full name (shipping)', 'first name (shipping)+last name (shipping)'],
-      customer_address: ['address 1&2 (shipping)'],
-      destination: ['city (shipping)'],
-      customer_phone: ['phone (shipping)'],
+    ...{
+      name: 'WooCommerce',
+      needs: ['order number', 'order status', 'address 1&2 (shipping)', 'payment method title'],
     },
-    payer: {
-      customer_name: ['full name (billing)', 'first name (billing)+last name (billing)'],
-      customer_address: ['address 1&2 (billing)'],
-      destination: ['city (billing)'],
-      customer_phone: ['phone (billing)'],
-    },
-    quantity: ['quantity (- refund)', 'quantity'],
-    item: ['item name', 'name'],
-    customer_email: ['email (billing)'],
-    remark: ['customer note'],
-    state: ['order status'],
-    method: 'payment method title',
-    due: 'order total amount (- refund)',
-    total: 'order total amount',
-    refund: 'order refund amount',
+    ...{ order: 'order number', receiver: ofWoo('shipping'), payer: ofWoo('billing') },
+    ...{ quantity: 'quantity (- refund)|quantity', item: 'item name|name', email: 'email (billing)' },
+    ...{ remark: 'customer note', state: ['order status'], method: 'payment method title' },
+    ...{ due: 'order total amount (- refund)', total: 'order total amount', refund: 'order refund amount' },
   },
   {
-    name: 'BigCommerce',
-    needs: ['order id', 'order status', 'order total (inc tax)', 'shipping street 1', 'payment method'],
-    order: 'order id',
-    receiver: {
-      customer_name: ['shipping first name+shipping last name'],
-      customer_address: ['shipping street 1+shipping street 2'],
-      destination: ['shipping suburb'],
-      customer_phone: ['shipping phone'],
-    },
-    payer: {
-      customer_name: ['billing first name+billing last name'],
-      customer_address: ['billing street 1+billing street 2'],
-      destination: ['billing suburb'],
-      customer_phone: ['billing phone', 'customer phone'],
-    },
-    quantity: [],
-    item: ['product details'],
-    customer_email: ['customer email'],
-    remark: ['customer message'],
-    state: ['order status'],
-    method: 'payment method',
-    total: 'order total (inc tax)',
-    refund: 'refund amount',
+    ...{ name: 'BigCommerce', needs: ['order id', 'order status', 'order total (inc tax)', 'shipping street 1'] },
+    ...{ order: 'order id', receiver: ofBigCommerce('shipping'), payer: ofBigCommerce('billing') },
+    ...{ quantity: '', item: 'product details', email: 'customer email', remark: 'customer message' },
+    ...{ state: ['order status'], method: 'payment method', total: 'order total (inc tax)', refund: 'refund amount' },
   },
   {
-    name: 'Wix',
-    needs: ['order number', 'recipient name', 'delivery address', 'payment status', 'total'],
-    order: 'order number',
-    receiver: {
-      customer_name: ['recipient name'],
-      customer_address: ['delivery address'],
-      destination: ['delivery city'],
-      customer_phone: ['recipient phone'],
-    },
-    payer: { customer_phone: ['billing phone'] },
-    quantity: ['qty'],
-    item: ['item'],
-    customer_email: ['contact email'],
-    remark: ['note from customer'],
-    state: ['payment status', 'fulfillment status'],
-    payment: 'payment status',
-    unpaid: /^(unpaid|not paid)$/i,
-    total: 'total',
-    refund: 'refunded amount',
+    ...{ name: 'Wix', needs: ['order number', 'recipient name', 'delivery address', 'payment status', 'total'] },
+    ...{ order: 'order number', payer: ['', '', '', 'billing phone'] },
+    receiver: ['recipient name', 'delivery address', 'delivery city', 'recipient phone'],
+    ...{ quantity: 'qty', item: 'item', email: 'contact email', remark: 'note from customer' },
+    ...{ state: ['payment status', 'fulfillment status'], payment: 'payment status', unpaid: /^(unpaid|not paid)$/i },
+    ...{ total: 'total', refund: 'refunded amount' },
   },
 ]
-
-/** @param {Export} of @returns {Record<string, string[]>} */
-const listHeadings = of => ({
-  order_no: [of.order],
-  ...of.receiver,
-  description: of.item,
-  cod: [of.due ?? '', of.total],
-  remark: of.remark,
-  customer_email: of.customer_email,
-})
+const person = ['customer_name', 'customer_address', 'destination', 'customer_phone']
 
 /** Finds the export that has these headings, and the fields of its headings. @param {string[]} headings */
 export const recognise = headings => {
   const names = new Set(headings.map(heading => heading.toLowerCase()))
   const of = known.find(({ needs }) => needs.every(name => names.has(name)))
-  const fields = Object.entries(of ? listHeadings(of) : {}).flatMap(([field, lists]) =>
-    lists.flatMap(list => list.split('+').map(name => /** @type {[string, string]} */ ([name, field]))),
-  )
-  return of && { name: of.name, fields: new Map(fields) }
+  if (!of) return undefined
+  const { order: order_no, item: description, total, due = total, remark, email: customer_email } = of
+  const lists = { order_no, description, cod: names.has(due) ? due : total, remark, customer_email }
+  const fields = [...Object.entries(lists), ...person.map((field, index) => [field, of.receiver[index]])]
+  return {
+    name: of.name,
+    fields: new Map(fields.flatMap(([field, list]) => list.split(/[|+]/).map(name => [name, field]))),
+  }
 }
 
 const paidStates = /^(processing|completed?|shipped|delivered|awaiting (fulfillment|shipment|pickup))$/i
@@ -156,61 +109,47 @@ const readItems = (/** @type {string} */ quantity, /** @type {string} */ item) =
     : [describe(quantity, item)]
 }
 
-/**
- * Reads one order from its rows.
- * @template Row @param {Export} of @param {Row[]} rows @param {(row: Row, heading: string) => string} cell
- */
-const readOrder = (of, rows, cell) => {
-  const get = (name = '') => rows.map(row => cell(row, name)).find(text => text !== '') ?? ''
-  const find = (/** @type {string[]} */ lists = [], mark = ' ') =>
-    lists.map(list => list.split('+').map(get).filter(Boolean).join(mark)).find(text => text !== '') ?? ''
-  const isAtPayer = of.payer.customer_address && !find(of.receiver.customer_name) && !find(of.receiver.customer_address)
-  const side = isAtPayer ? of.payer : of.receiver
-  const phone = find(side.customer_phone)
+/** Reads one order from its rows. @param {Export} of @param {((heading: string) => string)[]} rows */
+const readOrder = (of, rows) => {
+  const get = (name = '') => rows.map(read => read(name)).find(text => text !== '') ?? ''
+  const find = (/** @type {string} */ list, read = get, mark = ' ') =>
+    list
+      .split('|')
+      .map(names => names.split('+').map(read).filter(Boolean).join(mark))
+      .find(Boolean) ?? ''
+  const side = of.payer[0] && !find(of.receiver[0]) && !find(of.receiver[1]) ? of.payer : of.receiver
+  const [name, address, city, phone] = side.map(list => find(list, get, list === side[1] ? ', ' : ' '))
   const cod = readCod(of, get)
-  const items = rows.flatMap(row => {
-    const [item, quantity] = [of.item, of.quantity].map(names => names.map(name => cell(row, name)).find(Boolean) ?? '')
-    return item ? readItems(quantity, item) : []
-  })
   const values = {
-    order_no: get(of.order),
-    customer_name: find(side.customer_name),
-    customer_phone: phone || find(of.payer.customer_phone),
-    customer_address: find(side.customer_address, ', '),
-    destination: find(side.destination),
-    cod,
-    description: items.join(', '),
-    remark: find(of.remark),
-    customer_email: find(of.customer_email),
+    ...{ order_no: get(of.order), customer_name: name, customer_phone: phone || find(of.payer[3]) },
+    ...{ customer_address: address, destination: city, cod, remark: find(of.remark), customer_email: find(of.email) },
+    description: rows.flatMap(read => readItems(find(of.quantity, read), find(of.item, read))).join(', '),
   }
-  const isDifferent = [...side.customer_name, ...side.customer_address, of.total]
-    .flatMap(list => list.split('+'))
-    .some(name => new Set(rows.map(row => cell(row, name)).filter(Boolean)).size > 1)
+  const isDifferent = [side[0], side[1], of.total]
+    .flatMap(list => list.split(/[|+]/))
+    .some(heading => new Set(rows.map(read => read(heading)).filter(Boolean)).size > 1)
   const marks = [
-    !phone && values.customer_phone && { field: 'customer_phone', code: 'phone_of_billing' },
-    cod === '' && { field: 'cod', code: 'payment_unclear' },
-    cod === '0' && { field: 'cod', code: 'prepaid_by_export' },
-    isDifferent && { field: '', code: 'rows_differ' },
-  ].filter(Boolean)
-  const leftOut = of.state.some(name => stopped.test(get(name))) ? 'cancelled' : undefined
-  return { values, marks: /** @type {{ field: string, code: string }[]} */ (marks), leftOut }
+    ...(!phone && values.customer_phone ? [{ field: 'customer_phone', code: 'phone_of_billing' }] : []),
+    ...(cod === '' ? [{ field: 'cod', code: 'payment_unclear' }] : []),
+    ...(cod === '0' ? [{ field: 'cod', code: 'prepaid_by_export' }] : []),
+    ...(isDifferent ? [{ field: '', code: 'rows_differ' }] : []),
+  ]
+  return { values, marks, leftOut: of.state.some(heading => stopped.test(get(heading))) ? 'cancelled' : undefined }
 }
 
 /**
  * Reads the rows of an export: the first row of each order is its parcel, the others are parts of it. Wix names the
  * columns of the payer like those of the receiver: the first of equal headings counts.
- * @template {{ cells: string[] }} Row @param {string} name @param {string[]} headings @param {Row[]} rows
+ * @param {string} name @param {string[]} headings @param {string[][]} rows
  */
 export const readExport = (name, headings, rows) => {
   const of = /** @type {Export} */ (known.find(each => each.name === name))
-  const at = new Map(
-    headings.map((heading, index) => /** @type {[string, number]} */ ([heading.toLowerCase(), index])).reverse(),
-  )
-  const cell = (/** @type {Row} */ row, /** @type {string} */ heading) => row.cells[at.get(heading) ?? -1] ?? ''
-  const orders = Map.groupBy(rows, row => cell(row, of.order) || row)
-  return rows.map(row => {
-    const parts = /** @type {Row[]} */ (orders.get(cell(row, of.order) || row))
-    const part = { values: { order_no: cell(row, of.order) }, marks: [], leftOut: 'part_of_another' }
-    return { row, ...(parts[0] === row ? readOrder(of, parts, cell) : part) }
+  const names = headings.map(heading => heading.toLowerCase())
+  const readers = rows.map(cells => (/** @type {string} */ heading) => cells[names.indexOf(heading)] ?? '')
+  const orders = Map.groupBy(readers, read => read(of.order) || read)
+  return readers.map(read => {
+    const parts = orders.get(read(of.order) || read) ?? []
+    const part = { values: { order_no: read(of.order) }, marks: [], leftOut: 'part_of_another' }
+    return parts[0] === read ? readOrder(of, parts) : part
   })
 }

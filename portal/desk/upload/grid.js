@@ -4,7 +4,7 @@ import { money, named, number, t } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { Badge } from '../../kit/ui.js'
 import { isBad } from './check-rows.js'
-import { fieldNames } from './columns.js'
+import { fieldNames } from './headings.js'
 import { nameColumn, wordProblem } from './row-problems.js'
 
 /** @typedef {import('./check-rows.js').Row} Row */
@@ -98,7 +98,6 @@ const Found = ({ row, fields }) => {
 }
 
 const GridRow = ({ row, fields, general, onChange }) => {
-  const name = t('upload.line', { line: row.line })
   const leave = event => {
     leaveOut(row, event.target.checked)
     onChange()

@@ -15,6 +15,7 @@ const sentences = /** @type {[RegExp, string][]} */ ([
   [/selected origin .* is invalid/, 'origin'],
   [/selected merchant business id is invalid/, 'business'],
   [/assign a rate card/, 'no_card'],
+  [/^No rate card is assigned .* to (?<city>.+ in .+?)(?:, for order_data.*|\.)$/, 'no_rate'],
   [/^Fewer waybill numbers/, 'no_numbers'],
   [/seems to hold two numbers/, 'two_phones'],
   [/is no phone number/, 'no_phone'],
