@@ -4,9 +4,9 @@ import { number, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { Field, Live, Panel, useLive } from '../../kit/ui.js'
 import { decodeText, parseSheet } from '../read-sheet.js'
-import { readUpload } from './book-rows.js'
 import { Columns } from './name-columns.js'
 import { Booking, Checked } from './review.js'
+import { readUpload } from './stored-upload.js'
 
 /** @typedef {import('./columns.js').Sheet} Sheet */
 
