@@ -63,4 +63,96 @@ if (browser) {
     t.notOk(await check(page).isDisabled())
     await page.close()
   })
+
+  /** Checks and books an upload, and returns the orders that the desk sent. */
+  const bookAll = async (page: Page) => {
+    const book = page.getByRole('button', { name: /^Book/ }).first()
+    await book.waitFor()
+    const request = page.waitForRequest(each => each.url().endsWith('/order/bulk'))
+    await book.click()
+    const body = (await request).postDataJSON()
+    await page.getByText('parcels are booked.').waitFor()
+    await page.getByRole('button', { name: 'Upload more' }).click()
+    return body.order_data
+  }
+
+  t.test('the export of Shopify is booked as a clerk would have typed it', async t => {
+    const page = await open()
+    await upload(page, 'shopify-orders.csv')
+    await check(page).click()
+    const unclear = page.locator('#row-7-cod')
+    await page.locator('#row-7-cod-error', { hasText: 'Row 7, Outstanding Balance' }).waitFor()
+    await showDesk(t, page, 'grid-export')
+    await unclear.fill('0')
+    await page.getByRole('button', { name: 'Check again' }).click()
+    await page.locator('strong', { hasText: 'Ready to book: 4.' }).waitFor()
+    t.strictSame(await bookAll(page), [
+      {
+        ...{
+          order_no: '#2001',
+          customer_name: 'Nimali Gunasekara',
+          customer_phone: '0770001302',
+          cod: 6400,
+          weight: 1,
+        },
+        ...{ customer_address: '7 Lake View, Upper floor', destination_city_id: 2100 },
+        ...{ description: '3 x Linen shirt - Blue / M, Belt', customer_email: 'pays@example.com' },
+      },
+      {
+        ...{ order_no: '#2002', customer_name: 'Card Payer', customer_phone: '0770001303', cod: 0, weight: 1 },
+        ...{ customer_address: '2 Card Street', destination_city_id: 1500, description: 'Sandal' },
+        customer_email: 'card@example.com',
+      },
+      {
+        ...{ order_no: '#2003', customer_name: 'Half Payer', customer_phone: '+94 77 000 1304', cod: 4400, weight: 1 },
+        ...{ customer_address: '3 Beach Road', destination_city_id: 2100, description: 'Boot', remark: 'Call before' },
+      },
+      {
+        ...{ order_no: '#2005', customer_name: 'Not Captured', customer_phone: '0770001306', cod: 0, weight: 1 },
+        ...{ customer_address: '5 Sea Street', destination_city_id: 2100, description: 'Cap' },
+      },
+    ])
+    await page.close()
+  })
+
+  t.test('the export of WooCommerce is booked as a clerk would have typed it', async t => {
+    const page = await open()
+    await upload(page, 'woocommerce-orders.csv')
+    await check(page).click()
+    await page.locator('#row-6-cod-error').waitFor()
+    await page.getByLabel('Book row 6').uncheck()
+    await page.locator('strong', { hasText: 'Ready to book: 2.' }).waitFor()
+    t.strictSame(await bookAll(page), [
+      {
+        ...{ order_no: '701', customer_name: 'Nimali Silva', customer_phone: '0112500701', cod: 3350, weight: 1 },
+        ...{ customer_address: '9 Temple Road', destination_city_id: 2100, description: 'Shoe, 4 x Sock' },
+        remark: 'Leave at the gate',
+      },
+      {
+        ...{ order_no: '702', customer_name: 'Kasun Fernando', customer_phone: '0770001401', cod: 0, weight: 1 },
+        ...{ customer_address: '12 Station Road', destination_city_id: 1500, description: '2 x Sandal' },
+      },
+    ])
+    await page.close()
+  })
+
+  t.test('a sheet with sender and receiver is booked for the receiver; an empty COD waits for a person', async t => {
+    const page = await open()
+    await upload(page, 'sender-and-receiver.csv')
+    await check(page).click()
+    await page.locator('#row-6-cod-error', { hasText: 'Row 6, C.O.D.: ' }).waitFor()
+    await page.getByRole('button', { name: /prepaid/i }).click()
+    await page.locator('strong', { hasText: 'Ready to book: 2.' }).waitFor()
+    t.strictSame(await bookAll(page), [
+      {
+        ...{ order_no: 'A-11', customer_name: 'Anoma Herath', customer_phone: '077-000 1507', cod: 4450, weight: 0.5 },
+        ...{ customer_address: '15 Lake Road, Galle', destination_city_id: 2100 },
+      },
+      {
+        ...{ order_no: 'A-12', customer_name: 'R. M. Bandara', customer_phone: '0770001508', cod: 0, weight: 1.5 },
+        ...{ customer_address: '3 Main Street', destination_city_id: 1500 },
+      },
+    ])
+    await page.close()
+  })
 }

@@ -130,9 +130,7 @@ export const Columns = ({ sheet, onDone }) => {
         <option value="">${t('upload.ignore')}</option>
         ${fieldNames.map(name => html`<option key=${name} value=${name}>${t(`field.${name}`)}</option>`)}<//>`,
     )}</div></details>
-    <div class="row"><${Button} kind="primary" disabled=${missing.length > 0} onClick=${done}
-      aria-describedby="columns-missing">${t('upload.check')}<//>
-      <p class="hint" id="columns-missing">${missing.length > 0 && t('upload.missing', { what: missing.join(' · ') })}</p>
-    </div>
+    <div class="row"><${Button} kind="primary" onClick=${done}
+      missing=${missing.length > 0 ? t('upload.missing', { what: missing.join(' · ') }) : ''}>${t('upload.check')}<//></div>
   <//>`
 }
