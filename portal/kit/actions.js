@@ -60,7 +60,7 @@ export const saveFile = (blob, name) => {
 }
 
 /** Shows a button; `missing` says what a person has to do before the button works. */
-export const Button = ({ children, kind = '', isBusy = false, missing = '', disabled = missing !== '', ...more }) =>
+export const Button = ({ children, kind = '', isBusy = false, missing = '', disabled = Boolean(missing), ...more }) =>
   html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined}
       disabled=${disabled} ...${more}>${children}</button>
     ${missing && html`<span class="hint">${missing}</span>`}`

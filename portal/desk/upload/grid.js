@@ -3,7 +3,7 @@ import { Button } from '../../kit/actions.js'
 import { money, named, number, t } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { Badge } from '../../kit/ui.js'
-import { isBad } from './check-rows.js'
+import { isBad, isGood } from './check-rows.js'
 import { fieldNames } from './headings.js'
 import { nameColumn, wordProblem } from './row-problems.js'
 
@@ -13,14 +13,17 @@ const rowsOfPage = 50
 const always = ['customer_name', 'customer_phone', 'customer_address', 'destination', 'cod', 'weight']
 const wide = ['customer_address', 'description', 'remark']
 
-const isUnusual = (/** @type {Row} */ { warnings, marks = [] }) => warnings.length + marks.length > 0
+/** Lists what looks unusual in a row; an error says the same better than a mark. @param {Row} row */
+const listNotes = ({ warnings, marks = [], errors }) => [...marks.filter(({ field }) => !errors[field]), ...warnings]
+/** An order that was paid is no doubt. @param {Row} row */
+const isUnusual = row => listNotes(row).some(({ code }) => code !== 'prepaid_by_export')
 const isGuessed = (/** @type {Row} */ { city, values }) =>
   Boolean(city) && city?.name.toLowerCase() !== (values.destination ?? '').trim().toLowerCase()
 
 /** Selects the rows of each view; a row that is left out is in its own view and among all. */
 const views = /** @type {Record<string, (row: Row) => boolean>} */ ({
   all: () => true,
-  bad: row => !row.leftOut && isBad(row),
+  bad: row => !row.leftOut && !isGood(row),
   warned: row => !row.leftOut && isUnusual(row),
   guessed: row => !row.leftOut && isGuessed(row),
   left_out: row => Boolean(row.leftOut),
@@ -86,13 +89,12 @@ const Cell = ({ row, field, general, onChange }) => {
 const Found = ({ row, fields }) => {
   if (row.leftOut) return html`<div><${Badge}>${named('left_out', row.leftOut)}<//></div>`
   const errors = Object.entries(row.errors).filter(([field]) => !fields.includes(field))
-  const notes = [...(row.marks ?? []), ...row.warnings].map(({ field, ...problem }) =>
+  const notes = listNotes(row).map(({ field, ...problem }) =>
     field ? `${nameColumn(row, field)}: ${wordProblem(problem)}` : wordProblem(problem),
   )
+  const isWrong = isBad(row) && !row.isChanged
   return html`<div>
-    ${row.isChanged && html`<${Badge} kind="warn">${t('upload.changed')}<//>`}
-    ${!row.isChanged && isBad(row) && html`<${Badge} kind="bad">${t('upload.wrong')}<//>`}
-    ${!row.isChanged && !isBad(row) && row.price !== undefined && money(row.price, row.currency)}
+    ${isGood(row) ? money(row.price, row.currency) : html`<${Badge} kind=${isWrong ? 'bad' : 'warn'}>${t(isWrong ? 'upload.wrong' : 'upload.unchecked')}<//>`}
     ${errors.map(([field, problems]) => html`<p key=${field} class="wrong">${problems.map(wordProblem).join(' ')}</p>`)}
     ${notes.map(note => html`<p key=${note} class="unusual">${note}</p>`)}</div>`
 }
@@ -119,7 +121,7 @@ const Views = ({ rows, view, onView }) =>
     return (
       (count > 0 || name === view) &&
       html`<${Button} key=${name} kind="quiet" aria-pressed=${String(name === view)}
-        onClick=${() => onView({ name, page: 0 })}>${t(`upload.${name}`, { count: number(count) })}<//>`
+        onClick=${() => onView({ name, page: 0 })}>${t(`view.${name}`)} (${number(count)})<//>`
     )
   })}</div>`
 

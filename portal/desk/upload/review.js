@@ -6,7 +6,7 @@ import { Badge, Live, Panel, useLive } from '../../kit/ui.js'
 import { readStatuses, saveLabels } from '../merchant.js'
 import { writeCsv } from '../read-sheet.js'
 import { beginUpload, book, confirmDrafts, storeRest } from './book-rows.js'
-import { checkRows, isBad, isGood } from './check-rows.js'
+import { checkRows, isGood } from './check-rows.js'
 import { Grid } from './grid.js'
 import { fieldNames } from './headings.js'
 import { wordErrors, wordRefusal } from './row-problems.js'
@@ -99,7 +99,7 @@ export const Checked = ({ rows, general, stored, onBook }) => {
         html`<${Button} onClick=${makePrepaid}>
         ${t('upload.prepaid', { count: number(lacking.length) })}<//>`
       }</div>
-    ${open.some(isBad) && html`<h3>${t('upload.bad', { count: number(open.filter(isBad).length) })}</h3>`}
+    ${rest.length > 0 && html`<h3>${t('upload.bad', { count: number(rest.length) })}</h3>`}
     <${Grid} rows=${rows} general=${general} view=${view} onView=${setView}
       onChange=${() => redraw(count => count + 1)} />
   <//>`
