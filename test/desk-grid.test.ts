@@ -189,6 +189,8 @@ if (browser) {
       (await find('G-40_')).map(({ status_key }) => status_key),
       ['key_2', 'key_3', 'key_2'],
     )
+    await page.getByText('1 parcels were confirmed or cancelled elsewhere').waitFor()
+    await page.getByText('2 parcels: on their way').waitFor()
     await page.reload()
     await page.locator('.badge', { hasText: 'CONFIRMED' }).waitFor()
     await uploadMore(page)

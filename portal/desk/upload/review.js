@@ -1,6 +1,6 @@
 // Shows what the check found, and books the good rows.
 import { Act, announce, Button, ErrorText, saveFile, useAction } from '../../kit/actions.js'
-import { money, number, t } from '../../kit/i18n.js'
+import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
 import { Badge, Live, Panel, useLive } from '../../kit/ui.js'
 import { readStatuses, saveLabels } from '../merchant.js'
@@ -28,31 +28,28 @@ const amountProblems = ['ambiguous', 'unit', 'fraction', 'too_large']
 const lacksCod = (/** @type {Row} */ { leftOut, errors }) =>
   !leftOut && errors.cod?.some(({ code }) => !amountProblems.includes(code))
 
-/** Sums up what would be booked: parcels, their COD, and those without COD. */
-const Sum = ({ good }) => {
-  const sum = (/** @type {'cod' | 'price'} */ name) =>
-    money(
-      good.reduce((total, row) => total + row[name], 0),
-      good[0]?.currency ?? '',
-    ).trim()
-  const prepaid = good.filter(row => row.cod === 0).length
-  return html`<p><strong>${t('upload.good', { count: number(good.length) })}</strong>
-    ${t('upload.cod', { sum: sum('cod'), prepaid: number(prepaid) })} ${t('upload.price', { sum: sum('price') })}</p>`
-}
+const sumUp = (/** @type {Row[]} */ good, /** @type {'cod' | 'price'} */ name) =>
+  money(
+    good.reduce((total, row) => total + (row[name] ?? 0), 0),
+    good[0]?.currency ?? '',
+  ).trim()
 
 /** Shows the buttons that book: as confirmed orders where the company lets merchants confirm, or else as drafts. */
 const BookButtons = ({ good, changed, start }) => {
   const statuses = useLive(readStatuses)
   const count = number(good.length)
+  const prepaid = good.filter(row => row.cod === 0).length
   const missing =
-    (changed > 0 && t('upload.check_first', { count: number(changed) })) || (good.length === 0 && t('upload.no_good'))
-  return html`<${Live} of=${statuses} lines=${1}>${({ mayConfirm, draft }) =>
-    mayConfirm
-      ? html`<${Button} kind="primary" missing=${missing} isBusy=${start.isBusy} onClick=${() => start.run('key_2')}>
-          ${t('upload.book_confirm', { count })}<//>
-        ${!missing && html`<${Button} isBusy=${start.isBusy} onClick=${() => start.run('key_1')}>${t('upload.book_draft', { count, status: draft })}<//>`}`
-      : html`<${Button} kind="primary" missing=${missing} isBusy=${start.isBusy} onClick=${() => start.run('key_1')}>
-          ${t('upload.book', { count })}<//>`}<//>`
+    (changed > 0 && t('upload.check_first', { count: number(changed) })) ||
+    (good.length === 0 && t('upload.no_good')) ||
+    ''
+  const button = (/** @type {string} */ kind, /** @type {string} */ status, /** @type {string} */ text) =>
+    html`<${Button} kind=${kind} missing=${kind && missing} isBusy=${start.isBusy} onClick=${() => start.run(status)}>
+      ${text}<//>`
+  return html`<${Live} of=${statuses} lines=${1}>${({ mayConfirm, draft }) => html`<div class="row">
+    ${mayConfirm ? button('primary', 'key_2', t('upload.book_confirm', { count })) : button('primary', 'key_1', t('upload.book', { count }))}
+    ${!missing && html`<strong>${t('upload.cod', { sum: sumUp(good, 'cod'), prepaid: number(prepaid) })}</strong>`}
+    ${!missing && mayConfirm && button('', 'key_1', t('upload.book_draft', { count, status: statusName(draft) }))}</div>`}<//>`
 }
 
 /**
@@ -86,14 +83,14 @@ export const Checked = ({ rows, general, stored, onBook }) => {
     return html`<${Panel} title=${t('upload.checking')}>
       <progress max=${progress.of} value=${progress.done} aria-label=${t('upload.checking')}></progress><//>`
   return html`<${Panel} title=${t('upload.found')}>
-    <${Sum} good=${good} />
+    <p><strong>${t('upload.good', { count: number(good.length) })}</strong> ${t('upload.price', { sum: sumUp(good, 'price') })}</p>
     <${ErrorText} error=${check.error ?? start.error} />
-    <div class="row"><${BookButtons} good=${good} changed=${open.filter(row => row.isChanged).length} start=${start} />
-      ${
-        rest.length > 0 &&
-        html`<${Button} onClick=${() => check.run(rest)}>${t('upload.again')}<//>
+    <${BookButtons} good=${good} changed=${open.filter(row => row.isChanged).length} start=${start} />
+    <div class="row">${
+      rest.length > 0 &&
+      html`<${Button} onClick=${() => check.run(rest)}>${t('upload.again')}<//>
         <${Button} onClick=${() => saveBad(rest)}>${t('upload.save_bad')}<//>`
-      }
+    }
       ${
         lacking.length > 0 &&
         html`<${Button} onClick=${makePrepaid}>
@@ -116,13 +113,15 @@ const saveWaybills = (/** @type {import('./stored-upload.js').Stored} */ { chunk
 const Statuses = ({ upload, onChange }) => {
   const statuses = useLive(readStatuses)
   const drafts = listDrafts(upload).length
-  const confirmed = countBooked(upload) - drafts
+  const elsewhere = upload.chunks.reduce((sum, { noDrafts = 0 }) => sum + noDrafts, 0)
+  const confirmed = countBooked(upload) - drafts - elsewhere
   const confirm = async () => onChange({ ...(await confirmDrafts(upload, t('upload.elsewhere'))) })
   return html`<${Live} of=${statuses} lines=${1}>${names => html`
-    ${confirmed > 0 && html`<p><${Badge} kind="good">${names.confirmed}<//> ${t('upload.confirmed', { count: number(confirmed) })}</p>`}
+    ${confirmed > 0 && html`<p><${Badge} kind="good">${statusName(names.confirmed)}<//> ${t('upload.confirmed', { count: number(confirmed) })}</p>`}
+    ${elsewhere > 0 && html`<p class="notice">${t('upload.no_drafts', { count: number(elsewhere) })}</p>`}
     ${
       drafts > 0 &&
-      html`<div class="notice row"><p><${Badge} kind="warn">${names.draft}<//> ${t('upload.drafts', { count: number(drafts) })}</p>
+      html`<div class="notice row"><p><${Badge} kind="warn">${statusName(names.draft)}<//> ${t('upload.drafts', { count: number(drafts) })}</p>
         ${names.mayConfirm && html`<${Act} kind="primary" run=${confirm}>${t('upload.confirm', { count: number(drafts) })}<//>`}</div>`
     }`}<//>`
 }
