@@ -111,7 +111,7 @@ if (browser) {
     await page.getByRole('button', { name: 'Export the list (CSV)' }).click()
     const csv = parseSheet(readFileSync(await (await list).path(), 'utf8'))
     t.strictSame(
-      csv.map((row: string[]) => row[2]),
+      csv.rows.map(({ cells }: { cells: string[] }) => cells[2]),
       ['order_no', 'LS-2003', 'LS-2002', 'LS-2001'],
     )
     await page.getByRole('link', { name: waybill }).click()

@@ -110,6 +110,7 @@ export default {
   'row.weight': 'Write a weight above 0, of at most 1,000 kg.',
   'row.weight_high': 'Above 30 kg: check the unit.',
   'upload.again': 'Check again',
+  'upload.all_columns': 'All columns: {count}',
   'upload.all_prepaid': 'All parcels of this sheet are prepaid: nothing is to be collected',
   'upload.alternatives': 'Is it one of these?',
   'upload.bad': 'Rows to correct: {count}',

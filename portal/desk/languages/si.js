@@ -107,6 +107,7 @@ export default {
   'row.weight': '0ට වැඩි, කිලෝ 1,000 දක්වා බරක් ලියන්න.',
   'row.weight_high': 'කිලෝ 30ට වැඩියි: ඒකකය පරීක්ෂා කරන්න.',
   'upload.again': 'නැවත පරීක්ෂා කරන්න',
+  'upload.all_columns': 'සියලු තීරු: {count}',
   'upload.all_prepaid': 'මෙම පත්‍රයේ සියලු පාර්සල් කලින් ගෙවා ඇත: කිසිවක් අය නොකෙරේ',
   'upload.alternatives': 'මෙයින් එකක්ද?',
   'upload.bad': 'නිවැරදි කළ යුතු පේළි {count}',

@@ -9,8 +9,8 @@ import { findUnit, readMoney } from './numbers.js'
 /**
  * Describes a column: its field, '' if it is left out; its part of a field that several columns fill; the unit of its
  * weights; some of its cells.
- * @typedef {{ index: number, heading: string, field: string, part: number, side: string, weight: number, unit: string,
- *   samples: string[] }} Column
+ * @typedef {{ index: number, heading: string, words: string, field: string, part: number, side: string, weight: number,
+ *   unit: string, samples: string[] }} Column
  */
 /**
  * `headingRow` is an index into the rows, or -1. `asked` lists the fields whose candidates weigh the same: each option
@@ -46,7 +46,7 @@ const listColumns = ({ rows }, headingRow) => {
     const { field, weight } = nameField(words)
     const samples = body.flatMap(({ cells }) => clean(cells[index]) || []).slice(0, 20)
     const unit = field === 'weight' ? findUnit(heading) : ''
-    return { index, heading, field, weight, part: readPart(words, field), side: readSide(words), unit, samples }
+    return { index, heading, words, field, weight, part: readPart(words, field), side: readSide(words), unit, samples }
   })
 }
 
@@ -84,8 +84,8 @@ const fillRest = (columns, fields) => {
   const phone = columns.find(({ index }) => fields.get(index) === 'customer_phone')
   const others = lost('customer_phone').filter(({ side, weight }) => side === phone?.side && weight < phone.weight)
   if (others.length === 1 && !has('customer_secondary_phone')) fields.set(others[0].index, 'customer_secondary_phone')
-  const name = lost('customer_name').find(({ heading }) => simplify(heading) === 'name')
-  if (name && !has('order_no') && name.samples.every(text => /^[#a-z]{0,5}-?\d+$/i.test(text)))
+  const name = lost('customer_name').find(({ words }) => words === 'name')
+  if (name && has('customer_name') && !has('order_no') && name.samples.every(text => /^[#a-z]{0,5}-?\d+$/i.test(text)))
     fields.set(name.index, 'order_no')
 }
 

@@ -112,7 +112,7 @@ const readItems = (/** @type {string} */ quantity, /** @type {string} */ item) =
 /** Reads one order from its rows. @param {Export} of @param {((heading: string) => string)[]} rows */
 const readOrder = (of, rows) => {
   const get = (name = '') => rows.map(read => read(name)).find(text => text !== '') ?? ''
-  const find = (/** @type {string} */ list, read = get, mark = ' ') =>
+  const find = (/** @type {string} */ list, /** @type {(name: string) => string} */ read = get, mark = ' ') =>
     list
       .split('|')
       .map(names => names.split('+').map(read).filter(Boolean).join(mark))

@@ -28,7 +28,10 @@ const noPerson =
   /\b(items?|products?|lineitem|company|file|user|bank|province|state|country|tax|method|card|staff|agent|ip|url|zone|id)\b/
 /** Lists words of taxes, discounts, quantities, fees, prices of one item, and of what is paid: none is the COD. */
 const noCod =
-  /\b(tax|vat|discount|coupon|qty|quantity|count|fees?|charges?|cost|price|rate|items?|refund|paid|advance|date|status|method|type|mode|by|no|id|name)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|வரி|தள்ளுபடி|கட்டண|விலை|அளவு/u
+  /\b(tax|vat|discount|coupon|qty|quantity|count|fees?|charges?|cost|price|rate|items?|refund|paid|received|remitted|advance|date|status|method|type|mode|by|no|id|name)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|வரி|தள்ளுபடி|கட்டண|விலை|அளவு/u
+
+/** Lists words of the price or number of items, beside which the items are no contents. */
+const noItems = /මිල|ගණන|ප්රමාණ|விலை|அளவு|எண்ணிக்கை/u
 
 /**
  * Lists the headings of each field with their weights; the first form that a simplified heading has decides. The order
@@ -45,8 +48,8 @@ const forms = {
     [/^(.* )?full ?name$/, 112],
     [/^(.* )?(first|given|fore|last|sur|family) ?name\b/, 110],
     [/^((receivers?|recipients?|consignee|ship to|deliver to|bill to)( name)?|delivered to)$/, 105],
-    [/^(customer|client|buyer|contact)( s)? (name|person)$|(^|\s)නම(\s|$)|பெயர்/u, 105],
-    [/^((shipping|delivery|billing|payer|person) )?name$|^name (shipping|billing)$/, 100],
+    [/^name$|^(customer|client|buyer|contact)( s)? (name|person)$|(^|\s)නම(\s|$)|பெயர்/u, 105],
+    [/^(shipping|delivery|billing|payer|person) name$|^name (shipping|billing)$/, 100],
     [/^(customer|client|buyer)$|ලබන්නා$|பெறுநர்$|ගනුදෙනුකරු|පාරිභෝගික|வாடிக்கையாளர்/u, 80],
     [/\b(your|customer|person|receiver|recipient)\b.*\bname\b/, 80],
   ],
@@ -77,7 +80,7 @@ const forms = {
       120,
     ],
     [/^collect(able|ible) amount$|අය කළ|එකතු කළ|வசூல/u, 120],
-    [/^((cod|total|net) )?(payable|due|outstanding|balance)( (amount|amt|due|total|payable|to pay))?$/, 110],
+    [/^((cod|total|net) )?(payable|due|outstanding|balance)( (amount|amt|due|total|balance|payable|to pay))?$/, 110],
     [/^(amount|amt|total) (payable|due|outstanding|to pay)$|^to pay$|ගෙවිය යුතු|செலுத்த வேண்டிய/u, 110],
     [/\bcod\b|\bto (be )?collect/, 100],
     [/^(grand|order|invoice|bill|final|net) total( (amount|amt|price|value))?$|මුළු|மொத்த/u, 85],
@@ -119,6 +122,7 @@ const weigh = (/** @type {string} */ words, /** @type {string} */ field) => {
   const side = readSide(words)
   if (weight === 0) return 0
   if (field === 'cod') return noCod.test(text) && !/^(grand |order )?total (price|value)$/.test(text) ? 0 : weight
+  if (field === 'description' && noItems.test(words)) return 0
   if (field === 'remark') return side === 'sender' ? weight - 50 : weight
   if (!placeAndPerson.includes(field) && !phones.includes(field)) return weight
   return noPerson.test(words) ? 0 : Math.max(weight + weightOfSide[side], 0)

@@ -122,16 +122,15 @@ export const Columns = ({ sheet, onDone }) => {
         onAnswer=${value => value && answer(question, value)} />`,
       )}</div>`
     }
+    <details open=${!choice.export}><summary>${t('upload.all_columns', { count: number(choice.columns.length) })}</summary>
     <div class="fields">${choice.columns.map(
       ({ index, heading, field, samples }) => html`<${Field} key=${index} id=${`column-${index}`} value=${field}
         label=${`${index + 1}. ${heading}`} hint=${samples.slice(0, 3).join(' · ')} disabled=${Boolean(choice.export)}
         onChange=${event => give([index], event.target.value)}>
         <option value="">${t('upload.ignore')}</option>
         ${fieldNames.map(name => html`<option key=${name} value=${name}>${t(`field.${name}`)}</option>`)}<//>`,
-    )}</div>
-    <div class="row"><${Button} kind="primary" disabled=${missing.length > 0} onClick=${done}
-      aria-describedby="columns-missing">${t('upload.check')}<//>
-      <p class="hint" id="columns-missing">${missing.length > 0 && t('upload.missing', { what: missing.join(' · ') })}</p>
-    </div>
+    )}</div></details>
+    <div class="row"><${Button} kind="primary" onClick=${done}
+      missing=${missing.length > 0 ? t('upload.missing', { what: missing.join(' · ') }) : ''}>${t('upload.check')}<//></div>
   <//>`
 }

@@ -1,7 +1,7 @@
 // Reads the rows of a sheet as parcels, once its columns have names.
 import { clean, joined } from './columns.js'
 import { readExport } from './exports.js'
-import { fieldNames, placeAndPerson, simplify } from './headings.js'
+import { fieldNames, placeAndPerson } from './headings.js'
 import { findProblem, readMoney, readWeight } from './numbers.js'
 
 /** @typedef {import('./columns.js').Column} Column */
@@ -43,12 +43,12 @@ const readCells = (cells, columns) => {
   const texts = new Map()
   const marks = /** @type {{ field: string, code: string }[]} */ ([])
   const hasReceiver = columns.some(({ side, field }) => side === 'receiver' && placeAndPerson.includes(field))
-  for (const { index, heading, field, part, side } of columns) {
+  for (const { index, words, field, part, side } of columns) {
     const text = cells[index] ?? ''
     if (field) texts.set(field, [...(texts.get(field) ?? []), { text, part }])
     if (field === 'customer_phone' && side === 'payer' && hasReceiver && text)
       marks.push({ field, code: 'phone_of_billing' })
-    if (!/\b(payment|status|paid)\b/i.test(simplify(heading))) continue
+    if (!/\b(payment|status|paid)\b/.test(words)) continue
     if (isPaid(text)) marks.push({ field: 'cod', code: 'maybe_paid' })
     if (/cancel|void|refunded/i.test(text)) marks.push({ field: '', code: 'maybe_cancelled' })
   }
@@ -60,7 +60,10 @@ const readCells = (cells, columns) => {
   return { values: Object.fromEntries([...texts].map(([field, parts]) => [field, join(field, parts)])), marks }
 }
 
-/** Reads the rows below the headings as parcels. @param {Sheet} sheet @param {Choice} choice @returns {Row[]} */
+/**
+ * Reads the rows below the headings as parcels.
+ * @param {import('./columns.js').Sheet} sheet @param {import('./columns.js').Choice} choice @returns {Row[]}
+ */
 export const toRows = (sheet, choice) => {
   const { columns, headingRow } = choice
   const own = columns.filter(({ field }) => field)
