@@ -49,8 +49,8 @@ const Paste = ({ onSheet }) => {
 
 /** Loads the steps that follow the choice of a sheet, which the page of the sign-in does without. */
 const loadSteps = async () => {
-  const files = Promise.all([import('./name-columns.js'), import('./review.js')])
-  const [{ Columns }, { Booking, Checked }] = await files.catch(() => {
+  const files = Promise.all([import('./name-columns.js'), import('./review.js'), import('./result.js')])
+  const [{ Columns }, { Checked }, { Booking }] = await files.catch(() => {
     throw new ApiError(t('error.unreachable'))
   })
   return { Columns, Booking, Checked }
