@@ -62,7 +62,11 @@ if (browser) {
     ] as const) {
       await page.getByLabel(name).fill('')
       await book.click()
-      t.notOk(await page.getByLabel(name).evaluate(input => (input as unknown as HTMLInputElement).validity.valid))
+      t.notOk(
+        await page
+          .getByLabel(name)
+          .evaluate(input => (input as unknown as { validity: { valid: boolean } }).validity.valid),
+      )
       await page.getByLabel(name).fill(typed)
     }
     await book.click()

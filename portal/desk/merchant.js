@@ -2,7 +2,6 @@
 
 import { saveFile } from '../kit/actions.js'
 import { ApiError, own } from '../kit/api.js'
-import { statusName } from '../kit/i18n.js'
 import { getSession } from '../kit/session.js'
 
 const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeout(resolve, seconds * 1000))
@@ -45,7 +44,7 @@ export const readStatuses = async (/** @type {AbortSignal} */ signal) => {
   const { data } = await own('/order/status-list', { signal })
   const [draft, confirmed] = ['key_1', 'key_2'].map(key => data.find(status => status.key === key))
   const mayConfirm = confirmed?.before_statuses.includes('key_1') ?? false
-  return { draft: statusName(draft?.name ?? ''), confirmed: statusName(confirmed?.name ?? ''), mayConfirm }
+  return { draft: draft?.name ?? '', confirmed: confirmed?.name ?? '', mayConfirm }
 }
 
 /** Returns the storage key of a person's values in this browser: fields by heading, business, origin, usual weight. */

@@ -150,6 +150,7 @@ export default {
   'upload.need_cod': 'The COD column, or that all parcels are prepaid',
   'upload.next': 'Upload more',
   'upload.next_sure': 'Press again: {count} rows that are not booked are removed',
+  'upload.no_drafts': '{count} parcels were confirmed or cancelled elsewhere meanwhile: see Orders.',
   'upload.no_good': 'No row is ready: correct the rows below.',
   'upload.origin': 'Parcels start in',
   'upload.page': 'Page {page} of {pages}',

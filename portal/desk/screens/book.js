@@ -1,7 +1,7 @@
 import { Act } from '../../kit/actions.js'
 import { ApiError, own } from '../../kit/api.js'
 import { Control, Form, findCities, orderFields, pause, usePost } from '../../kit/form.js'
-import { money, t } from '../../kit/i18n.js'
+import { money, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { Badge, Live, Panel, ParcelLink, useLive } from '../../kit/ui.js'
 import { readBusinesses, readStatuses, recall, remember } from '../merchant.js'
@@ -35,7 +35,7 @@ const Booked = ({ waybill, isDraft, statuses, post }) => {
   const [isConfirmed, setIsConfirmed] = useState(!isDraft)
   const confirm = () => post('/order/confirm', { waybill_numbers: [waybill] }).then(() => setIsConfirmed(true))
   return html`<div class="notice row"><p role="status">${t('book.done')} <${ParcelLink} waybill=${waybill} />
-      <${Badge} kind=${isConfirmed ? 'good' : 'warn'}>${isConfirmed ? statuses?.confirmed : statuses?.draft}<//></p>
+      <${Badge} kind=${isConfirmed ? 'good' : 'warn'}>${statusName((isConfirmed ? statuses?.confirmed : statuses?.draft) ?? '')}<//></p>
     ${!isConfirmed && statuses?.mayConfirm && html`<${Act} run=${confirm}>${t('parcel.confirm')}<//>`}</div>`
 }
 

@@ -97,29 +97,22 @@ export const confirmDrafts = (upload, elsewhere) =>
   alone(elsewhere, async () => {
     const current = (await readUpload()) ?? upload
     for (const part of current.chunks.filter(isDraft)) {
-      await confirmAll(part.waybills ?? [], part.key)
-      part.status = 'key_2'
+      const confirmed = await confirmAll(part.waybills ?? [], part.key)
+      Object.assign(part, { status: 'key_2', noDrafts: (part.waybills ?? []).length - confirmed })
       await writeUpload(current)
     }
     return current
   })
 
-const confirmAll = async (/** @type {string[]} */ waybills, /** @type {string} */ key) => {
-  for (let drafts = waybills; drafts.length > 0; ) {
-    const send = () =>
-      own('/order/confirm', {
-        method: 'POST',
-        body: { waybill_numbers: drafts },
-        key: `${key} confirm ${drafts.length}`,
-      })
-    const error = await retry(send).then(
-      () => undefined,
-      caught => caught,
-    )
-    if (!error) return
-    const isNoDraft = (/** @type {number} */ index) => error.errors?.[`waybill_numbers.${index}`]
-    const left = drafts.filter((_, index) => !isNoDraft(index))
-    if (error.status !== 422 || left.length === drafts.length) throw error
+/** Returns how many were confirmed. @param {string[]} waybills @param {string} key */
+const confirmAll = async (waybills, key) => {
+  for (let drafts = waybills; ; ) {
+    const request = { method: 'POST', body: { waybill_numbers: drafts }, key: `${key} confirm ${drafts.length}` }
+    const result = await retry(() => own('/order/confirm', request)).catch(error => error)
+    if (!(result instanceof ApiError)) return drafts.length
+    const left = drafts.filter((_, index) => !result.errors[`waybill_numbers.${index}`])
+    if (result.status !== 422 || left.length === drafts.length) throw result
+    if (left.length === 0) return 0
     drafts = left
   }
 }

@@ -4,8 +4,6 @@ import { number, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { Field, Live, Panel, useLive } from '../../kit/ui.js'
 import { decodeText, parseSheet } from '../read-sheet.js'
-import { Columns } from './name-columns.js'
-import { Booking, Checked } from './review.js'
 import { readUpload } from './stored-upload.js'
 
 /** @typedef {import('./columns.js').Sheet} Sheet */
@@ -49,9 +47,19 @@ const Paste = ({ onSheet }) => {
   <//>`
 }
 
+/** Loads the steps that follow the choice of a sheet, which the page of the sign-in does without. */
+const loadSteps = async () => {
+  const files = Promise.all([import('./name-columns.js'), import('./review.js'), import('./result.js')])
+  const [{ Columns }, { Checked }, { Booking }] = await files.catch(() => {
+    throw new ApiError(t('error.unreachable'))
+  })
+  return { Columns, Booking, Checked }
+}
+
 /** Leads from a sheet to waybills in four steps: paste, columns, check, book. */
 export const Upload = () => {
   const begun = useLive(() => readUpload().then(upload => ({ upload })))
+  const steps = useLive(loadSteps)
   const [sheet, setSheet] = useState(/** @type {Sheet | undefined} */ (undefined))
   const [checked, setChecked] = useState(/** @type {any} */ (undefined))
   const [booking, setBooking] = useState(/** @type {any} */ (undefined))
@@ -62,14 +70,15 @@ export const Upload = () => {
     begun.reload()
   }
   const current = booking ?? begun.data
-  const step = () => {
+  const step = ({ Columns, Booking, Checked }) => {
     if (current?.upload) return html`<${Booking} key=${current.upload.id} ...${current} onEnd=${end} />`
-    if (checked) return html`<${Checked} ...${checked} onBook=${(upload, bad) => setBooking({ upload, bad })} />`
-    if (sheet) return html`<${Columns} sheet=${sheet} onDone=${(rows, general) => setChecked({ rows, general })} />`
-    return html`<${Paste} onSheet=${setSheet} />`
+    if (checked) return html`<${Checked} ...${checked} onBook=${upload => setBooking({ upload })} />`
+    return html`<${Columns} sheet=${sheet} onDone=${(rows, general) => setChecked({ rows, general })} />`
   }
+  const isFirst = !sheet && !checked && !current?.upload
   return html`<h1 tabindex="-1">${t('menu.upload')}</h1>
-    <${Live} of=${begun}>${() => html`<div class="stack">${step()}
+    <${Live} of=${begun}>${() => html`<div class="stack">
+      ${isFirst ? html`<${Paste} onSheet=${setSheet} />` : html`<${Live} of=${steps}>${step}<//>`}
       ${
         (sheet || checked) &&
         !current?.upload &&
