@@ -222,7 +222,8 @@ t.test('marks what is doubtful: lost characters, high amounts and weights, paid 
 ????? ??????,="0770000101",1 Road,1000,1,
 Nim\uFFFDli,'0770000102,1 Road,1200,31,unpaid
 Saman,9.477E+10,1 Road,#N/A,1,Paid
-Kamal,0770000104,1 Road,"12,500",2,Cancelled`)
+Kamal,0770000104,1 Road,"12,500",2,Cancelled
+Mala,0770000105,1 Road,0,1,Paid`)
   t.strictSame(
     rows.map(row => codes(row)),
     [
@@ -230,6 +231,7 @@ Kamal,0770000104,1 Road,"12,500",2,Cancelled`)
       ['customer_name replaced_characters', 'weight weight_high'],
       ['cod maybe_paid', 'customer_phone scientific', 'cod error_cell'],
       [' maybe_cancelled', 'cod cod_high'],
+      [],
     ],
   )
   t.strictSame(
@@ -262,7 +264,7 @@ t.test('reads amounts, or refuses them; none is misread', t => {
 
 t.test('reads weights with their unit, or refuses them', t => {
   const read: [string, string, number][] = [
-    ['0,500', 'kg', 0.5], ['1,5', 'kg', 1.5], ['1.2 kg', 'kg', 1.2], ['500', 'g', 0.5], ['500g', 'kg', 0.5],
+    ['0,500', 'kg', 0.5], ['.5', 'kg', 0.5], ['1,5', 'kg', 1.5], ['1.2 kg', 'kg', 1.2], ['500', 'g', 0.5], ['500g', 'kg', 0.5],
     ['500 gms', 'kg', 0.5], ['1,500', 'g', 1.5], ['2 kg', 'g', 2], ['1.1250', 'kg', 1.125],
   ] // biome-ignore format: a table
   for (const [text, unit, value] of read) t.strictSame(readWeight(text, unit), { value }, `${text} (${unit})`)

@@ -27,14 +27,14 @@ const simplify = (/** @type {string} */ text) =>
 const maxAmount = 2_147_483_647
 
 /**
- * Lists how numbers are written. `read` is the reading of a match: a number, or for `4,500` and `4.500`, which are
- * thousands for one person and decimals for another, what the caller decides.
+ * Lists how numbers are written, with their decimal marks. `is` names a form that is thousands for one person and
+ * decimals for another, such as `4,500`: the caller decides.
  * @type {readonly { form: RegExp, decimal?: string, is?: 'comma3' | 'point3' | 'comma2' }[]}
  */
 const forms = [
   { form: /^(0|[1-9]\d*)$/ },
   { form: /^\d{1,3}( \d{3})+([.,]\d{1,2})?$|^\d{1,3}(['’]\d{3})+(\.\d{1,2})?$/, decimal: '.,' },
-  { form: /^0[.,]\d+$/, decimal: '.,' },
+  { form: /^0?[.,]\d+$/, decimal: '.,' },
   { form: /^[1-9]\d{0,2},\d{3}$/, is: 'comma3' },
   { form: /^[1-9]\d{0,2}\.\d{3}$/, is: 'point3' },
   { form: /^[1-9]\d{0,2}(,\d{3})+\.\d+$|^[1-9]\d{0,2}(,\d{3}){2,}$/, decimal: '.' },
@@ -74,7 +74,7 @@ export const readMoney = text => {
   return Number.isInteger(read.value) ? read : { problem: 'fraction' }
 }
 
-/** Maps each unit of weight to its grams; 0 stands for a unit that the desk does not convert. */
+/** Lists the units of weight; the desk converts no other. */
 const units = /** @type {[RegExp, string][]} */ ([
   [/(^|[\d\s(])(kgs?|kilos?|kilograms?|කිලෝ(ග්රෑම්)?|கிலோ(கிராம்)?)\.?\)?$/iu, 'kg'],
   [/(^|[\d\s(])(g|gms?|grs?|grams?|ග්රෑම්|கிராம்)\.?\)?$/iu, 'g'],

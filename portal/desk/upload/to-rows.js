@@ -57,7 +57,9 @@ const readCells = (cells, columns) => {
       .sort((one, two) => one.part - two.part)
       .flatMap(({ text }) => text || [])
       .join(joined[field] ?? ' ')
-  return { values: Object.fromEntries([...texts].map(([field, parts]) => [field, join(field, parts)])), marks }
+  const values = Object.fromEntries([...texts].map(([field, parts]) => [field, join(field, parts)]))
+  const isFree = readMoney(values.cod ?? '').value === 0
+  return { values, marks: marks.filter(({ code }) => !(isFree && code === 'maybe_paid')) }
 }
 
 /**
