@@ -73,6 +73,7 @@ if (browser) {
     const body = (await request).postDataJSON()
     await page.getByText('parcels are booked.').waitFor()
     await page.getByRole('button', { name: 'Upload more' }).click()
+    await page.getByRole('textbox', { name: 'Rows' }).waitFor()
     return body.order_data.map(({ initial_status_key, ...order }: Record<string, unknown>) => order)
   }
 
