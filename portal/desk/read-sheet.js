@@ -1,4 +1,4 @@
-// Reads rows that merchants paste or upload, as CSV or as spreadsheets copy them.
+// Reads rows that merchants paste or upload, as CSV or as spreadsheets copy them; writes rows as CSV.
 
 /** Decodes a text file: UTF-8, UTF-16 with its mark, or else Windows-1252, in which older spreadsheets save. */
 export const decodeText = (/** @type {ArrayBuffer} */ bytes) => {
@@ -50,18 +50,6 @@ export const parseSheet = text => {
   }
   const numbered = rows.map((row, index) => ({ number: index + 1, cells: row.map(cell => cell.trim()) }))
   return { rows: numbered.filter(({ cells }) => cells.some(cell => cell !== '')) }
-}
-
-/**
- * Reads a number as people write it, such as "Rs. 4,500.00"; any other text stays, for the service to refuse.
- * @param {string} text
- */
-export const readNumber = text => {
-  const plain = text
-    .replace(/^(rs|lkr)\.?\s*/i, '')
-    .replace(/,(?=\d{3}\b)/g, '')
-    .replace(/\s*kg$/i, '')
-  return plain !== '' && Number.isFinite(Number(plain)) ? Number(plain) : text
 }
 
 /**

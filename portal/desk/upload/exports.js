@@ -76,10 +76,12 @@ export const recognise = headings => {
   const { order: order_no, item: description, total, due = total, remark, email: customer_email } = of
   const lists = { order_no, description, cod: names.has(due) ? due : total, remark, customer_email }
   const fields = [...Object.entries(lists), ...person.map((field, index) => [field, of.receiver[index]])]
-  return {
-    name: of.name,
-    fields: new Map(fields.flatMap(([field, list]) => list.split(/[|+]/).map(name => [name, field]))),
-  }
+  const choose = (/** @type {string} */ list) =>
+    list
+      .split('|')
+      .map(each => each.split('+'))
+      .find(each => each.every(name => names.has(name))) ?? []
+  return { name: of.name, fields: new Map(fields.flatMap(([field, list]) => choose(list).map(name => [name, field]))) }
 }
 
 const paidStates = /^(processing|completed?|shipped|delivered|awaiting (fulfillment|shipment|pickup))$/i
