@@ -47,6 +47,7 @@ if (browser) {
     await file.setInputFiles({ name: 'broken.xlsx', mimeType: 'application/zip', buffer: Buffer.from('PK') })
     await page.getByText('This file cannot be read.').waitFor()
     t.equal(await page.getByRole('button', { name: 'Read 0 rows' }).isDisabled(), true)
+    await page.getByText('Paste rows or choose a file first.').waitFor()
     await file.setInputFiles(join(root, 'examples/sheets/courier-template.xlsx'))
     await page.getByRole('button', { name: 'Read 4 rows' }).click()
     t.equal(await page.getByLabel('5. Receiver Phone').inputValue(), 'customer_phone')
