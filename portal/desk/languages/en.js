@@ -148,6 +148,7 @@ export default {
   'upload.line': 'Row {line}',
   'upload.missing': 'Still missing: {what}',
   'upload.need_cod': 'The COD column, or that all parcels are prepaid',
+  'upload.need_rows': 'Paste rows or choose a file first.',
   'upload.next': 'Upload more',
   'upload.next_sure': 'Press again: {count} rows that are not booked are removed',
   'upload.no_drafts': '{count} parcels were confirmed or cancelled elsewhere meanwhile: see Orders.',

@@ -145,6 +145,7 @@ export default {
   'upload.line': 'පේළිය {line}',
   'upload.missing': 'තව අවශ්‍යයි: {what}',
   'upload.need_cod': 'COD තීරුව, නැතහොත් සියලු පාර්සල් කලින් ගෙවා ඇති බව',
+  'upload.need_rows': 'පළමුව පේළි අලවන්න, නැතහොත් ගොනුවක් තෝරන්න.',
   'upload.next': 'තවත් උඩුගත කරන්න',
   'upload.next_sure': 'නැවත ඔබන්න: ඇණවුම් නොකළ පේළි {count} ඉවත් වේ',
   'upload.no_drafts': 'පාර්සල් {count}ක් මේ අතර වෙනත් තැනක තහවුරු කළ හෝ අවලංගු කළ ඒවාය: ඇණවුම් බලන්න.',

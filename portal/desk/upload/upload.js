@@ -32,7 +32,7 @@ const Paste = ({ onSheet }) => {
     if (file) setSheet(await readFile(file))
   })
   const count = sheet.rows.length
-  const isTooLong = count > maxRows + 1
+  const missing = count === 0 ? t('upload.need_rows') : count > maxRows + 1 ? t('upload.too_large') : ''
   const type = (/** @type {string} */ entered) => enter(entered, parseSheet(entered))
   return html`<${Panel} title=${t('upload.paste')}>
     <p class="soft">${t('upload.hint', { max: number(maxRows) })}</p>
@@ -41,9 +41,8 @@ const Paste = ({ onSheet }) => {
     <${ErrorText} error=${read.error} />
     <label class="field" for="rows"><span>${t('upload.rows')}</span>
       <textarea id="rows" rows="8" value=${text} onInput=${event => type(event.target.value)}></textarea></label>
-    <div class="row"><${Button} kind="primary" disabled=${count === 0 || isTooLong}
-      isBusy=${read.isBusy} onClick=${() => onSheet(sheet)}>${t('upload.read', { count: number(count) })}<//>
-      ${isTooLong && html`<p class="hint">${t('upload.too_large')}</p>`}</div>
+    <div class="row"><${Button} kind="primary" missing=${missing} isBusy=${read.isBusy} onClick=${() => onSheet(sheet)}>
+      ${t('upload.read', { count: number(count) })}<//></div>
   <//>`
 }
 
