@@ -65,6 +65,7 @@ const Cell = ({ row, field, general, onChange }) => {
     'aria-label': label,
     'aria-invalid': errors.length > 0 ? 'true' : undefined,
     'aria-describedby': errors.length > 0 ? `${id}-error` : undefined,
+    inputmode: field === 'cod' || field === 'weight' ? 'decimal' : undefined,
     disabled: Boolean(row.leftOut),
     placeholder: field === 'weight' ? general.weight : undefined,
     value: row.values[field] ?? '',
@@ -107,11 +108,11 @@ const GridRow = ({ row, fields, general, onChange }) => {
   return html`<tr role="row" class=${row.leftOut ? 'out' : ''}>
     <td role="rowheader" data-label=${t('upload.row')}><label class="row"><input type="checkbox"
       aria-label=${t('upload.take', { line: row.line })} checked=${!row.leftOut} onChange=${leave} />${row.line}</label></td>
+    <td role="cell" data-label=${t('upload.found')}><${Found} row=${row} fields=${fields} /></td>
     ${fields.map(
       field => html`<td key=${field} role="cell" data-label=${nameColumn(row, field)}>
       <${Cell} row=${row} field=${field} general=${general} onChange=${onChange} /></td>`,
-    )}
-    <td role="cell" data-label=${t('upload.found')}><${Found} row=${row} fields=${fields} /></td></tr>`
+    )}</tr>`
 }
 
 /** Shows a button for each view that has rows. */
@@ -137,8 +138,8 @@ export const Grid = ({ rows, general, view, onView, onChange }) => {
     <div class="grid"><table role="table">
       <caption class="hidden">${t('upload.rows')}</caption>
       <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">${t('upload.row')}</th>
-        ${fields.map(name => html`<th key=${name} role="columnheader" scope="col">${nameColumn(first, name)}</th>`)}
-        <th role="columnheader" scope="col">${t('upload.found')}</th></tr></thead>
+        <th role="columnheader" scope="col">${t('upload.found')}</th>
+        ${fields.map(name => html`<th key=${name} role="columnheader" scope="col">${nameColumn(first, name)}</th>`)}</tr></thead>
       <tbody role="rowgroup">${shown
         .slice(page * rowsOfPage, (page + 1) * rowsOfPage)
         .map(
