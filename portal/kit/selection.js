@@ -79,6 +79,8 @@ export const Refused = ({ title, of, onDrop }) =>
   html`<div class="notice" role="alert"><p>${title}</p>
     <ul class="refused">${of
       .slice(0, maxShown)
-      .map(({ id, reason }) => html`<li key=${id}>${!reason.startsWith(id) && html`<code>${id}</code> `}${reason}</li>`)}</ul>
+      .map(
+        ({ id, reason }) => html`<li key=${id}>${!reason.startsWith(id) && html`<code>${id}</code> `}${reason}</li>`,
+      )}</ul>
     ${of.length > maxShown && html`<p>${t('selection.more', { count: number(of.length - maxShown) })}</p>`}
     <${Button} onClick=${() => onDrop(of.map(({ id }) => id))}>${t('selection.drop')}<//></div>`
