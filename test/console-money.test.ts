@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { launchBrowser, showScreen } from './browser.ts'
-import { openConsole, signIn, startConsole } from './console.ts'
+import { deliverFor, openConsole, signIn, startConsole } from './console.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
@@ -21,7 +21,7 @@ if (browser) {
   t.test("a rider's cash is handed over and deposited at the bank", async t => {
     for (const waybill of [first, second]) {
       await page.goto(`${url}#/parcel/${waybill}`)
-      await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+      await deliverFor(page)
       await panel('Money').getByText('With the rider').waitFor()
     }
     await show(t, 'parcel-money')
@@ -43,7 +43,7 @@ if (browser) {
     const again = (await orders.bulk(batch([order(confirmed)]))).body.data[0]
     await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [again])
     await page.goto(`${url}#/parcel/${again}`)
-    await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+    await deliverFor(page)
     await panel('Money').getByText('With the rider').waitFor()
     await page.goto(`${url}#/cash`)
     await panel('Who holds cash').getByRole('button', { name: 'Hand over' }).click()

@@ -91,6 +91,9 @@ export const MessageStatus = ({ status }) =>
 
 export const Time = ({ at }) => html`<time datetime=${at}>${dateTime(at)}</time>`
 
+/** Shows a phone number that a phone calls. */
+export const PhoneLink = ({ phone }) => html`<a href=${`tel:${phone.replace(/[^\p{Nd}+]/gu, '')}`}>${phone}</a>`
+
 export const ParcelLink = ({ waybill, ...more }) =>
   html`<a href=${`#/parcel/${encodeURIComponent(waybill)}`} ...${more}>${waybill}</a>`
 

@@ -1,10 +1,12 @@
 import { announced, Button, ErrorText, instead, useAction } from '../../kit/actions.js'
 import { newKeys, notifier, withQuery } from '../../kit/api.js'
 import { dateTime, named, number, t } from '../../kit/i18n.js'
-import { Filters, Pages, Rows, usePages } from '../../kit/lists.js'
-import { html, useEffect, useRef, useState } from '../../kit/preact.js'
+import { Filters, Rows, usePages } from '../../kit/lists.js'
+import { html, useEffect, useLayoutEffect, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Badge, column, Live, MessageStatus, Panel, ParcelLink, Time, useLive } from '../../kit/ui.js'
+import { Badge, column, Live, MessageStatus, Panel, ParcelLink, Time, Two, useLive } from '../../kit/ui.js'
+import { CustomerName, useCustomerName } from '../customer.js'
+import { Rendered } from './message.js'
 
 /** @param {{ phone: string, channel: string }} of */
 export const conversationLink = ({ phone, channel }) =>
@@ -17,11 +19,12 @@ export const Written = ({ of: { type, text } }) =>
 const columns = () => [
   column(t('requests.at'), row => html`<${Time} at=${row.last_message.at} />`),
   column(
-    t('field.customer_phone'),
-    row =>
-      html`<a href=${conversationLink(row)}>+${row.phone}</a> ${
-        row.unread > 0 && html`<${Badge} kind="warn">${t('conversations.count', { count: number(row.unread) })}<//>`
-      }`,
+    t('field.customer_name'),
+    row => html`<${Two}
+        first=${html`<a href=${conversationLink(row)}><${CustomerName} phone=${row.phone} /></a> ${
+          row.unread > 0 && html`<${Badge} kind="warn">${t('conversations.count', { count: number(row.unread) })}<//>`
+        }`}
+        second=${`+${row.phone}`} />`,
   ),
   column(t('conversations.last'), row => html`<p class="lines"><${Written} of=${row.last_message} /></p>`),
   column(t('conversations.window'), ({ open, expires_at }) =>
@@ -75,14 +78,12 @@ const Reply = ({ path, window: { channel, open, expires_at }, onSent }) => {
   </form>`
 }
 
-const Message = ({ of }) => {
-  const { direction, at, template, text, status, error, unread, waybill_number: waybill } = of
+const Message = ({ of, name }) => {
+  const { direction, at, template, rendered, text, status, error, unread, waybill_number: waybill } = of
   const content = template ? html`<code>${template}</code>` : direction === 'in' ? html`<${Written} of=${of} />` : text
   return html`<li class=${direction}><div class="bubble">
-    <p class="lines">${content}</p>
-    <p class="soft">${
-      direction === 'in' ? t('field.customer_name') : html`<${MessageStatus} status=${status} />`
-    } · <${Time} at=${at} />
+    ${rendered ? html`<${Rendered} of=${rendered} />` : html`<p class="lines">${content}</p>`}
+    <p class="soft">${direction === 'in' ? name : html`<${MessageStatus} status=${status} />`} · <${Time} at=${at} />
       ${unread && html` <${Badge} kind="warn">${t('conversations.new')}<//>`}
       ${waybill && html` · <${ParcelLink} waybill=${waybill} />`}</p>
     ${error && html`<p class="hint">${error}</p>`}
@@ -100,28 +101,44 @@ const useReading = (path, shown) => {
   }, [newest])
 }
 
+/** Shows a page of a conversation, oldest first and scrolled to the newest message, with links to other pages. */
+const Messages = ({ of: { data, next_cursor: next }, list: { cursors, go }, name }) => {
+  const box = useRef(/** @type {any} */ (null))
+  useLayoutEffect(() => {
+    box.current.scrollTop = box.current.scrollHeight
+  }, [data[0]?.id])
+  const button = (/** @type {string} */ text, /** @type {string[]} */ to) =>
+    html`<li class="row"><${Button} onClick=${() => go(to)}>${t(text)}<//></li>`
+  return html`<ol class="phone thread" ref=${box} tabindex="0" aria-label=${t('conversations.title')}>
+    ${next && button('conversations.older', [next, ...cursors])}
+    ${data.length === 0 && html`<li class="empty">${t('empty')}</li>`}
+    ${data.toReversed().map(each => html`<${Message} key=${each.id} of=${each} name=${name} />`)}
+    ${cursors.length > 1 && button('conversations.newer', cursors.slice(1))}
+  </ol>`
+}
+
 const Thread = ({ phone, query: { channel } }) => {
   // Without the plus, the service may read the digits as a national number.
   const path = `/api/conversations/${encodeURIComponent(`+${phone}`)}`
   const list = usePages(`${path}/messages`, { channel }, 6, notifier)
+  const name = useCustomerName(phone)
   useReading(path, list.data)
   // The reply that is being written stays while another page loads.
   const last = useRef(/** @type {any} */ (undefined))
   if (list.data) last.current = list.data.conversation
-  return html`<h1 tabindex="-1">+${phone}</h1>
+  return html`<div class="row"><h1 tabindex="-1">${name ?? `+${phone}`}</h1>
+      ${name && html`<a href=${`tel:+${phone}`}>+${phone}</a>`}</div>
     <${Panel} title=${t('conversations.title')}
       aside=${html`<span><a href=${withQuery('#/find', { q: phone })}>
         ${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: `+${phone}` })}>
         ${t('menu.messages')}</a></span>`}>
+      <${Live} of=${list} lines=${6}>${found => html`
+        <${Messages} of=${found} list=${list} name=${name ?? t('field.customer_name')} />`}<//>
       ${
         may('replyToConversation') &&
         last.current &&
         html`<${Reply} path=${path} window=${last.current} onSent=${list.reload} />`
       }
-      <${Live} of=${list} lines=${6}>${({ data }) => html`
-        ${data.length === 0 && html`<p class="empty">${t('empty')}</p>`}
-        <ol class="phone thread">${data.map(each => html`<${Message} key=${each.id} of=${each} />`)}</ol>
-        <${Pages} of=${list} />`}<//>
     <//>`
 }
 

@@ -17,6 +17,7 @@ import { listMessages } from '../messages/queries.ts'
 import { toBatch } from '../messages/schema.ts'
 import { OneAccepted, readAccepted } from '../messages/send-routes.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
+import { renderMessages } from '../templates/queries.ts'
 import { findInbound, findWrittenNumber, listConversations, markRead } from './queries.ts'
 import * as view from './view.ts'
 
@@ -124,11 +125,16 @@ const readThread = async (tx: Tx, person: Person, { after, limit }: ReturnType<t
   const page = { after: lastSent, limit: limit + 1 }
   const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, page)
   const written = await findInbound(tx, person, lastWritten, limit + 1)
+  const rendered = await renderMessages(
+    tx,
+    tenant,
+    sent.map(({ id }) => id),
+  )
   const data: Static<typeof view.Thread>['data'] = []
   while (data.length < limit) {
     const [ours, theirs] = [sent[0], written[0]]
     if (ours && (!theirs || ours.created_at >= theirs.at)) {
-      data.push(view.showOutbound(ours))
+      data.push(view.showOutbound(ours, rendered.get(ours.id)))
       lastSent = sent.shift()?.id
     } else if (theirs) {
       data.push(view.showInbound(theirs))

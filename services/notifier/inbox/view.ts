@@ -6,6 +6,7 @@ import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { messageIdPattern } from '../messages/insert.ts'
 import { type MessageRow, Status } from '../messages/view.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
+import { Rendered } from '../templates/render.ts'
 import { type ConversationRow, type InboundRow, positionPattern } from './queries.ts'
 
 const textOrNull = orNull(Type.String())
@@ -64,6 +65,10 @@ const ThreadMessage = Type.Object(
     media_id: orNull(Type.String(), { description: 'The platform’s id of the file.' }),
     unread: Type.Boolean(),
     template: textOrNull,
+    rendered: orNull(Rendered, {
+      examples: [null],
+      description: 'A template as the customer read it; null for other messages, and if the catalogue never had it.',
+    }),
     status: orNull(Status, { description: 'Null for a message from the customer.', examples: [null] }),
     error: textOrNull,
     waybill_number: textOrNull,
@@ -108,17 +113,17 @@ export const showWindow = (phone: string, channel: string, lastInboundAt: Date |
 })
 
 export const showInbound = ({ id, at, type, text, media_id, unread }: InboundRow): Static<typeof ThreadMessage> => {
-  const ofOurs = { template: null, status: null, error: null, waybill_number: null }
+  const ofOurs = { template: null, rendered: null, status: null, error: null, waybill_number: null }
   return { id, direction: 'in', at, type, text, media_id, unread, ...ofOurs }
 }
 
-export const showOutbound = (row: MessageRow): Static<typeof ThreadMessage> => {
+export const showOutbound = (row: MessageRow, rendered: Rendered | null = null): Static<typeof ThreadMessage> => {
   const { id, template, status, error_meaning: error, waybill_number, created_at: at } = row
   const content = isPlain(template)
     ? { type: 'text', text: template.text, template: null }
     : { type: 'template', text: null, template: template.name }
   const ofAll = { id, direction: 'out' as const, at, media_id: null, unread: false }
-  return { ...ofAll, ...content, status, error, waybill_number }
+  return { ...ofAll, ...content, rendered, status, error, waybill_number }
 }
 
 export const showConversation = (row: ConversationRow) => ({

@@ -3,7 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import { splitName } from '../access/queries.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ChangeActor } from '../database/tables.ts'
-import { editableIn } from '../statuses/statuses.ts'
+import { editableIn, findBooking } from '../statuses/statuses.ts'
 import type { CustomerRequest } from './customer-requests.ts'
 import type {
   OrderEdited,
@@ -139,7 +139,7 @@ export const viewForStaff = (order: TrackedOrder, requests: CustomerRequest[], n
     ...viewFailures(row),
     moves: moves.map(move => {
       const { key: status_key, ...label } = labelStatus(catalogue, move)
-      return { status_key, ...label }
+      return { status_key, ...label, books: findBooking(catalogue.statuses.get(move)) }
     }),
     editable: editableIn(row.status_key),
     requests,
