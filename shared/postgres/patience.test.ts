@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type pg from 'pg'
 import t, { type Test } from 'tap'
 import { startProxy } from '../../dev/tcp-proxy.ts'
 import { cloneDatabase } from '../../dev/test-database.ts'
+import { openPool } from '../cli/operator-commands.ts'
 import { createPool, inTenant, isUnavailable, readInTenant } from './database.ts'
 
 const open = async (t: Test, connections: number) => {
@@ -64,6 +66,13 @@ t.test('waits for a busy pool and a busy tenant as long as others get their conn
   const queries = Array.from({ length: 3 }, () => pool.query(slow))
   const reads = Array.from({ length: 3 }, () => readInTenant(pool, 'demo', slow))
   t.equal((await Promise.all([...queries, ...reads])).length, 6)
+})
+
+t.test('a command waits for its own statements, however long they take', async t => {
+  const { url } = await cloneDatabase(t, 'orders')
+  const pause = (pool: pg.Pool) => pool.query('select pg_sleep(2.4)')
+  const results = await openPool('test', () => url)(pool => Promise.all(Array.from({ length: 3 }, () => pause(pool))))
+  t.equal(results.length, 3)
 })
 
 t.test('does not take a stall of this process for silence', async t => {
