@@ -26,7 +26,8 @@ const idleMilliseconds = 5_000
 
 /**
  * Creates a pool that waits for a connection as `makePatient` says, and `statementSeconds` for a statement. Once a
- * connection is silent, the pool closes its idle connections, which may be silent too. Returns int8 and numeric as text.
+ * connection is silent, the pool closes its idle connections, which may be silent too. Returns int8 and numeric as
+ * text.
  */
 export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
   const { statementSeconds = 4, onIdleError = () => {} } = options

@@ -18,8 +18,8 @@ const limitShare = ({ max }: pg.PoolOptions): number => (max < 5 ? max : Math.fl
 
 /**
  * Runs `task`, which takes one connection of the pool, once the tenant holds fewer connections than its share: only
- * transactions of one tenant wait for each other's locks, and other tenants go on. Rejects when the pool, too, would give
- * up.
+ * transactions of one tenant wait for each other's locks, and other tenants go on. Rejects when the pool would refuse a
+ * wait as long.
  */
 export const inTenantShare = async <Result>(
   pool: pg.Pool,
