@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { makeExample } from '@courier/shared/api-docs/examples.ts'
 import PDFDocument from 'pdfkit'
 import t, { type Test } from 'tap'
@@ -246,6 +246,17 @@ t.test('a thread that dies fails the jobs it draws, and the next job gets a new 
   const drawn = countBytes(printer.print('demo', job))
   await Promise.all([t.rejects(drawn), turn().then(() => printer.close())])
   t.ok((await countBytes(printer.print('demo', { ...job, labels: [label] }))) > 1_000)
+})
+
+t.test('a job that meets the ending idle thread is printed', async t => {
+  const printer = new Printer(1)
+  t.teardown(() => printer.close())
+  const job = { kind: 'labels', labels: [label], layout: '100x150' } as const
+  for (let n = 0; n < 8; n++) {
+    t.ok((await countBytes(printer.print('demo', job))) > 1_000)
+    // The thread needs some milliseconds to end.
+    await delay(2 + n / 4)
+  }
 })
 
 t.test('words as long as a field do not exhaust the memory of the thread', async t => {
