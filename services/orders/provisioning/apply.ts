@@ -4,6 +4,7 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { forgottenMilliseconds } from '@courier/shared/postgres/token-holders.ts'
+import { warnUnprintable } from '@courier/shared/printable.ts'
 import type pg from 'pg'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tables, Tx } from '../database/tables.ts'
@@ -107,11 +108,21 @@ const endsTokens = (result: Applied): boolean =>
   result.kind === 'applied' &&
   result.changes.some(({ kind, change }) => change === 'revoked' || (kind === 'merchant' && change === 'deactivated'))
 
-/** Finds settings that are valid in a file but will block booking. */
+/** Finds what is valid in a file but will block booking or print badly. */
 const findWarnings = async (tx: Tx, file: TenantFile): Promise<string[]> => [
   ...(await warnOfMask(tx, file)),
   ...file.rate_cards.flatMap(card => warnOfCard(card, file)),
+  ...warnOfLetters(file),
 ]
+
+/** Lists the names of the file that labels cannot print whole. */
+const warnOfLetters = ({ tenant, states, merchants }: TenantFile): string[] =>
+  [tenant, ...states, ...states.flatMap(({ cities }) => cities), ...merchants.flatMap(({ businesses }) => businesses)]
+    .flatMap(({ name }) => {
+      const warning = warnUnprintable(name)
+      return warning ? [`${name}: ${warning}`] : []
+    })
+    .slice(0, maxNamed)
 
 const fewNumbers = 10_000
 
