@@ -12,7 +12,7 @@ import { lockFold } from '../money/fold.ts'
 import { keepApprovals } from '../money/invoices.ts'
 import { lockStatusSet } from '../statuses/status-queries.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
-import { findStatusErrors, findStatusRows } from './apply-statuses.ts'
+import { findStatusErrors, findStatusRows, warnOfStatuses } from './apply-statuses.ts'
 import { isWhole } from './check-file.ts'
 import { toCities, toMoney, toRateCards, toSettings } from './file-rows.ts'
 import { sync } from './sync.ts'
@@ -113,6 +113,7 @@ const findWarnings = async (tx: Tx, file: TenantFile): Promise<string[]> => [
   ...(await warnOfMask(tx, file)),
   ...file.rate_cards.flatMap(card => warnOfCard(card, file)),
   ...warnOfLetters(file),
+  ...(await warnOfStatuses(tx, file)),
 ]
 
 /** Lists the names of the file that labels cannot print whole. */
