@@ -6,6 +6,8 @@ import { type AnyTransaction, query } from './database.ts'
 export interface IdempotencyKey {
   /** Names the caller and the operation: the same key in another scope is another key. */
   readonly scope: string
+  /** Is the scope under which version 0.2.0 stored the key: its response repeats for the same body only. */
+  readonly formerScope?: string
   readonly key: string
   readonly fingerprint: Buffer
 }
@@ -32,12 +34,16 @@ const isKey = (tenant: string, { scope, key }: IdempotencyKey) =>
  */
 export const claimKey = async (tx: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
   const lock = lockNumber(tenant, claimed)
-  const [[locking], [earlier]] = await Promise.all([
+  const { formerScope: scope, ...former } = claimed
+  const findStored = (sought: IdempotencyKey) => query<{ fingerprint: Buffer; result: string[] }>(tx)`
+    select fingerprint, result from idempotency_keys where ${isKey(tenant, sought)} and not (${isOld})`
+  const [[locking], [stored], [before]] = await Promise.all([
     query<{ isLocked: boolean }>(tx)`
       select pg_try_advisory_xact_lock(${lock}::bigint) as "isLocked" from tenants where tenant_id = ${tenant}`,
-    query<{ fingerprint: Buffer; result: string[] }>(tx)`
-      select fingerprint, result from idempotency_keys where ${isKey(tenant, claimed)} and not (${isOld})`,
+    findStored(claimed),
+    scope === undefined ? [] : findStored({ ...former, scope }),
   ])
+  const earlier = stored ?? (before?.fingerprint.equals(claimed.fingerprint) ? before : undefined)
   if (!earlier) return locking?.isLocked ? { kind: 'free' } : { kind: 'running' }
   const isSame = earlier.fingerprint.equals(claimed.fingerprint)
   return isSame ? { kind: 'finished', result: earlier.result } : { kind: 'other_body' }

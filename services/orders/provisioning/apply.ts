@@ -11,6 +11,7 @@ import type { Tables, Tx } from '../database/tables.ts'
 import { lockFold } from '../money/fold.ts'
 import { keepApprovals } from '../money/invoices.ts'
 import { lockStatusSet } from '../statuses/status-queries.ts'
+import { keepFirstKey } from '../tracking/tracking-keys.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
 import { findStatusErrors, findStatusRows, warnOfStatuses } from './apply-statuses.ts'
 import { isWhole } from './check-file.ts'
@@ -61,7 +62,10 @@ const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> =>
   await keepApprovals(tx, id, toMoney(money).accept_after_days)
   const zones = await tx.selectFrom('zones').selectAll().where('tenant_id', '=', id).execute()
   const statuses = await findStatusRows(tx, file)
-  return sync(tx, id, [toSettings(file), ...statuses, ...toCities(file), ...toRateCards(file, zones)])
+  const changes = await sync(tx, id, [toSettings(file), ...statuses, ...toCities(file), ...toRateCards(file, zones)])
+  const isNew = changes.some(({ kind, change }) => kind === 'tenant' && change === 'added')
+  await keepFirstKey(tx, id, isNew)
+  return changes
 }
 
 /**
