@@ -1,6 +1,7 @@
 /**
  * Lists the characters that each font of labels holds, as classes of a regular expression, in the order of choice. A
- * test compares them with the files.
+ * test compares them with the files. The numerals of old Sinhala stand apart: the check of slow patterns knows no
+ * classes beyond U+FFFF.
  */
 export const fontCharacters = {
   latin:
@@ -13,11 +14,13 @@ export const fontCharacters = {
     '\\ua720-\\ua7ca\\ua7d0\\ua7d1\\ua7d3\\ua7d5-\\ua7d9\\ua7f2-\\ua7ff',
   sinhala:
     '\\u0964\\u0965\\u0d81-\\u0d83\\u0d85-\\u0d96\\u0d9a-\\u0db1\\u0db3-\\u0dbb\\u0dbd\\u0dc0-\\u0dc6\\u0dca' +
-    '\\u0dcf-\\u0dd4\\u0dd6\\u0dd8-\\u0ddf\\u0de6-\\u0def\\u0df2-\\u0df4\\u200c\\u200d\\u25cc\\u{111e1}-\\u{111f4}',
+    '\\u0dcf-\\u0dd4\\u0dd6\\u0dd8-\\u0ddf\\u0de6-\\u0def\\u0df2-\\u0df4\\u200c\\u200d\\u25cc',
   tamil:
     '\\u0b82\\u0b83\\u0b85-\\u0b8a\\u0b8e-\\u0b90\\u0b92-\\u0b95\\u0b99\\u0b9a\\u0b9c\\u0b9e\\u0b9f\\u0ba3\\u0ba4' +
     '\\u0ba8-\\u0baa\\u0bae-\\u0bb9\\u0bbe-\\u0bc2\\u0bc6-\\u0bc8\\u0bca-\\u0bcd\\u0bd0\\u0bd7\\u0be6-\\u0bfa',
 } as const
+
+export const isOldNumeral = (character: string): boolean => character >= '\u{111e1}' && character <= '\u{111f4}'
 
 const plainText = /^[\s -~]*$/
 const unprintable = new RegExp(`[^\\s${Object.values(fontCharacters).join('')}]`, 'gu')
@@ -29,6 +32,7 @@ const codePoint = (character: string): string =>
  * same, such as `fi` for a ligature, or the letter without its marks. undefined: no letter prints it.
  */
 const replaceUnprintable = (character: string): string | undefined => {
+  if (isOldNumeral(character)) return character
   if (/[\p{Default_Ignorable_Code_Point}\p{Cc}]/u.test(character)) return ''
   const simple = character.normalize('NFKD').replace(/\p{Script=Inherited}/gu, '')
   return simple.search(unprintable) < 0 ? simple : undefined

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { inflateSync } from 'node:zlib'
-import { fontCharacters } from '@courier/shared/printable.ts'
+import { fontCharacters, isOldNumeral } from '@courier/shared/printable.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
@@ -67,6 +67,7 @@ const isJoined = (character: string): boolean => /^(\u200c|\u200d|\p{M})$/u.test
 /** Finds the font of a printable character. */
 const findScript = (character: string, last: Script | undefined): Script => {
   if (last && isJoined(character) && holds[last].test(character)) return last
+  if (isOldNumeral(character)) return 'sinhala'
   return (Object.keys(scripts) as Script[]).find(script => holds[script].test(character)) ?? 'latin'
 }
 
