@@ -1,4 +1,5 @@
-import { IdempotentHeaders, readIdempotencyKey, refusesKeys } from '@courier/shared/edge/idempotency.ts'
+import { readStaffKey } from '@courier/shared/access/staff.ts'
+import { IdempotentHeaders, refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -97,7 +98,7 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
       const about = waybill_number || null
       // Without the plus, digits may be read as a national number.
       const message = { to: `+${recipient}`, channel: phoneNumberId, template: { text }, waybill_number: about }
-      const given = readIdempotencyKey(request, 'conversations/reply')
+      const given = readStaffKey(request, 'conversations/reply')
       const bytes = given && Buffer.concat([given.fingerprint, Buffer.from(recipient)])
       const key = bytes && { ...given, fingerprint: fingerprint(bytes) }
       const { traceparent } = request

@@ -1,5 +1,6 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import { warnUnprintable } from '@courier/shared/printable.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Check } from '../catalogue/queries.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
@@ -25,6 +26,7 @@ export const suspect = ({ orders }: CheckedBatch, { country, checks }: Catalogue
   if (phones) suspectPhones(orders, country, phones)
   if (duplicates) suspectRepeats(orders, duplicates)
   if (unusual && habits) suspectUnusual(orders, habits, unusual)
+  suspectUnprintable(orders, suspicions.warnings)
   return suspicions
 }
 
@@ -52,6 +54,19 @@ const suspectPhones = (orders: readonly PricedOrder[], country: string, list: Er
     if (++unusual > maxUnusualPhones) return
     const problem = phoneProblem(order.customerPhone, country)
     if (problem) list.add(`order_data.${index}.customer_phone`, problem)
+  }
+}
+
+const suspectUnprintable = (orders: readonly PricedOrder[], list: ErrorList): void => {
+  for (const [index, { order }] of orders.entries()) {
+    const add = (field: string, text: string | undefined): void => {
+      const sentence = warnUnprintable(text)
+      if (sentence) list.add(`order_data.${index}.${field}`, sentence)
+    }
+    add('customer_name', order.customerName)
+    add('customer_address', order.customerAddress)
+    add('order_no', order.orderNo)
+    add('description', order.description)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ErrorBody, FieldErrors } from '@courier/shared/errors/errors.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import { warnUnprintable } from '@courier/shared/printable.ts'
 import { isUsualPhone, phoneProblem } from '../booking/phone-check.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { findPrices } from '../catalogue/price-parcels.ts'
@@ -43,8 +44,18 @@ export const checkEdit = (
   if (priced.kind === 'refused')
     return { kind: 'refused', errors: { ...errors, ...priced.errors.errors }, suggestions: priced.suggestions }
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  return { kind: 'accepted', state: priced.state, warnings }
+  return { kind: 'accepted', state: priced.state, warnings: { ...warnings, ...warnOfLetters(values) } }
 }
+
+const printed = ['customer_name', 'customer_address', 'description'] as const
+
+const warnOfLetters = (values: WantedEdit['changes']['values']): FieldErrors =>
+  Object.fromEntries(
+    printed.flatMap(field => {
+      const sentence = warnUnprintable(values[field])
+      return sentence ? [[field, [sentence]]] : []
+    }),
+  )
 
 const noSecondPhone =
   'The customer secondary phone field cannot be set: the courier company keeps one phone number of each recipient.'

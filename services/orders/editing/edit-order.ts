@@ -4,6 +4,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables, Tx } from '../database/tables.ts'
+import { findBooked, wordBooked } from '../money/parcels.ts'
 import { findActor, type Mover, nameMover } from '../moves/check-moves.ts'
 import { limitLockWait } from '../moves/move.ts'
 import { type EditableColumn, editableColumns, type OrderState, tagState } from '../tracking/etag.ts'
@@ -74,10 +75,22 @@ export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<
   if (checked.kind === 'refused') return checked
   const { state, warnings } = checked
   const fields = editableColumns.filter(column => state[column] !== order[column])
+  const booked = fields.some(field => moneyColumns.includes(field))
+    ? await findBooked(tx, edit.tenant, [edit.waybill])
+    : []
+  if (booked[0]) return { kind: 'refused', errors: nameFields(fields, wordBooked(booked[0])) }
   if (fields.length > 0) await writeEdit(tx, edit, order, state, fields)
   const { delivery_charge: charge } = state
   return { kind: 'edited', fields, charge, currency: catalogue.currency, etag: tagState(state), warnings }
 }
+
+/** Lists the columns that a booking has read: once it is written they stay, whatever status the order went back to. */
+const moneyColumns: readonly EditableColumn[] = ['cod', 'weight', 'destination_city_id', 'delivery_charge']
+
+const nameFields = (fields: readonly EditableColumn[], sentence: string): FieldErrors =>
+  Object.fromEntries(
+    fields.flatMap(field => (moneyColumns.includes(field) && field !== 'delivery_charge' ? [[field, [sentence]]] : [])),
+  )
 
 export const lockOrder = async (tx: Tx, { tenant, waybill, editor }: Pick<Edit, 'tenant' | 'waybill' | 'editor'>) => {
   const values = [tenant, waybill, 'merchantId' in editor ? editor.merchantId : null]
