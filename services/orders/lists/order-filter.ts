@@ -4,7 +4,7 @@ import { statusClasses } from '../statuses/statuses.ts'
 
 const phone = {
   maxLength: 80,
-  pattern: '^(\\s*|[ +().-]*[0-9][0-9 +().-]{0,39})$',
+  pattern: '^(\\s*|\\P{Nd}*\\p{Nd}[^]*)$',
   description: "The recipient's phone number in any spelling: the last nine digits count.",
   must: 'be a phone number',
 }

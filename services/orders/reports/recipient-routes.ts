@@ -1,5 +1,6 @@
 import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
@@ -7,6 +8,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { merchantIn } from '../access/merchant.ts'
+import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables } from '../database/tables.ts'
 import { deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
 
@@ -26,7 +28,10 @@ const Recipient = component('Recipient', {
  * Shows how many of the company's parcels a recipient took and how many came back, without a name, if the company
  * allows it.
  */
-export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; catalogues: Catalogues }> = async (
+  app,
+  { pool, catalogues },
+) => {
   app.addHook('onRequest', limitRequests(new Limit('recipient', requestsPerMinute), merchantIn))
   const schema = {
     operationId: 'getRecipient',
@@ -34,7 +39,7 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     description:
       'Counts the newest 200 parcels of all merchants of the company. Allows 30 requests a minute; audits each.',
     params: Type.Object({
-      phone: Type.String({ maxLength: 30, pattern: '^[+]?[0-9 ().-]{7,29}$', must: 'be a phone number' }),
+      phone: Type.String({ maxLength: 50, pattern: '^(\\P{Nd}*\\p{Nd}){7}', must: 'be a phone number' }),
     }),
     response: {
       200: Type.Object({ data: Recipient }, { examples: [{ data: { delivered: 1, returned: 3, is_known: true } }] }),
@@ -42,8 +47,9 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     },
   }
   app.get('/recipient/:phone', { schema }, async ({ merchant: { tenant, actor }, params: { phone } }) => {
+    const { key } = readPhone(phone, (await catalogues.current(tenant)).country)
     const found = await inTenant<Tables, Found | undefined>(pool, tenant, async tx => {
-      const [counts] = await tx.rows(recipientSql, [tenant, readKey(phone), deliveredKeys, returnedKeys])
+      const [counts] = await tx.rows(recipientSql, [tenant, key, deliveredKeys, returnedKeys])
       if (counts) await audit(tx, tenant, actor, 'recipient.read', 'history')
       return counts
     })
@@ -55,14 +61,11 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
 
 type Found = Record<'delivered' | 'returned', number>
 
-/** Keeps the last nine digits, as `orders.phone_key` has them. */
-const readKey = (phone: string): string => phone.replace(/\D/g, '').slice(-9)
-
 const recipientSql = `
   select newest.delivered, newest.returned from tenants cross join lateral (
     select count(*) filter (where status_key = any($3::text[]))::int as delivered,
       count(*) filter (where status_key = any($4::text[]))::int as returned
-    from (select status_key from orders where tenant_id = $1 and phone_key = $2 order by created_at desc
+    from (select status_key from orders where tenant_id = $1 and phone_key = right(translate($2, ' +-().', ''), 9) order by created_at desc
       limit 200) parcels
   ) newest
   where tenants.tenant_id = $1 and recipient_history`

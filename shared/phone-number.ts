@@ -1,0 +1,257 @@
+import {
+  type CountryCode,
+  getCountries,
+  getCountryCallingCode,
+  isSupportedCountry,
+  Metadata,
+  type NumberingPlan,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js'
+
+/** Describes the phone number that a text holds. */
+export interface PhoneReading {
+  /**
+   * Is the same for every spelling of a number: people are compared and looked up by it. It is `+` and E.164 digits, or
+   * the digits of what is no number, or any other text as it is.
+   */
+  readonly key: string
+  /** Is E.164 digits without the plus. undefined: the text holds no phone number, or nobody can say which. */
+  readonly number: string | undefined
+  /** Is true if digits are left, such as a second number; `number` is the first then. An extension does not count. */
+  readonly holdsMore: boolean
+}
+
+/**
+ * Reads a phone number as people type it and sheets export it: with digits of any script, separators, invisible marks,
+ * an extension, a word or a formula around it. `country` completes a number without a country code.
+ */
+export const readPhone = (text: string, country: string): PhoneReading => {
+  const usual = readUsual(text, country)
+  if (usual !== undefined) return { key: `+${identifyPerson(usual)}`, number: usual, holdsMore: false }
+  const parts = splitParts(text)
+  const read = readParts(parts, country)
+  if (read.number !== undefined) return { key: `+${identifyPerson(read.number)}`, ...read }
+  const [only, ...others] = parts.flat()
+  return { key: only && others.length === 0 ? only.digits : text.replace(controls, '').trim(), ...read }
+}
+
+/** Returns E.164 digits without the plus; undefined if the text does not hold exactly one phone number. */
+export const normalisePhone = (text: string, country: string): string | undefined => {
+  const { number, holdsMore } = readPhone(text, country)
+  return holdsMore ? undefined : number
+}
+
+/** Returns the digits of a text as 0 to 9, whatever their script. */
+export const readDigits = (text: string): string => toAscii(text).replace(/[^0-9]+/g, '')
+
+/** Lists the numbers with two spellings (docs/contributors/messaging-api.md#recipient); `name` is our spelling. */
+export const twins: { pattern: RegExp; name: string; other: RegExp; otherName: string }[] = [
+  { pattern: /^521(\d{10})$/, name: '52$1', other: /^52(\d{10})$/, otherName: '521$1' },
+  { pattern: /^55(\d\d)([6-9]\d{7})$/, name: '55$19$2', other: /^55(\d\d)9([6-9]\d{7})$/, otherName: '55$1$2' },
+]
+
+/** Returns E.164 digits without the plus, the same for both spellings of a number that has two. */
+export const identifyPerson = (digits: string): string => {
+  const twin = twins.find(({ pattern }) => pattern.test(digits))
+  return twin ? digits.replace(twin.pattern, twin.name) : digits
+}
+
+/** Holds the digits of a piece of a text between separators of numbers, and its groups of digits between blanks. */
+interface Piece {
+  /** Begins with a plus if the piece does. */
+  readonly digits: string
+  readonly groups: readonly string[]
+}
+
+/** Bounds what is read: no field that holds a phone number is longer. */
+const maxLength = 100
+/** Is the least digits of a second number; an extension or a house number has fewer. */
+const minDigits = 6
+/** Is the most digits of a number with the prefix of a call abroad. Longer texts hold no number, or several. */
+const maxDigits = 20
+
+const marks = /\p{Cf}|\ufe0f|\u20e3/gu
+/** Matches what Postgres refuses in a text, and line ends. */
+const controls = /[\p{Cc}\p{Cs}]/gu
+const words = /[\p{L}\p{M}\p{Extended_Pictographic}#]+/u
+const separators = /[/\\,;|&\t\n\r\u060c\u061b\u2044\u2215\u3001\uff0c\uff0f\uff1b\uff5c]|(?=\+)/
+/** Matches a number that a sheet has rounded: its last digits are lost. */
+const scientific = /^[^0-9]*[0-9](?:[.,][0-9]*)?e\+?[0-9]+[^0-9]*$/i
+const wholeFloat = /^([^0-9]*[0-9]{6,})[.,]0[^0-9]*$/
+
+/** Splits a text at words, and each part at separators of numbers. Leaves out what has no digit. */
+const splitParts = (text: string): Piece[][] => {
+  if (text.length > maxLength) return []
+  const plain = toAscii(text)
+  if (scientific.test(plain)) return []
+  const pieces = plain.replace(wholeFloat, '$1').split(words)
+  return pieces.map(part => part.split(separators).flatMap(toPiece)).filter(part => part.length > 0)
+}
+
+const toPiece = (text: string): Piece | [] => {
+  const digits = text.replace(/[^0-9]+/g, '')
+  if (digits === '') return []
+  // A plus before a 0 means nothing: no country code begins with 0.
+  const hasPlus = text.startsWith('+') && !digits.startsWith('0')
+  const groups = text.split(/\s+/).flatMap(group => group.replace(/[^0-9]+/g, '') || [])
+  return { digits: hasPlus ? `+${digits}` : digits, groups }
+}
+
+const toAscii = (text: string): string =>
+  /^[\x20-\x7e]*$/.test(text)
+    ? text
+    : text
+        .replace(marks, '')
+        .replaceAll(/[\uff0b\ufe62]/g, '+')
+        .replace(/\p{Nd}/gu, toDigit)
+
+const digitValues = new Map<string, string>()
+
+/** Unicode lists the ten digits of a script in a row; some rows follow each other. */
+const toDigit = (digit: string): string => {
+  const known = digitValues.get(digit)
+  if (known !== undefined) return known
+  const code = digit.codePointAt(0) as number
+  let first = code
+  while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first--
+  const value = String((code - first) % 10)
+  digitValues.set(digit, value)
+  return value
+}
+
+type Found = Omit<PhoneReading, 'key'>
+
+const none: Found = { number: undefined, holdsMore: false }
+
+/** Reads the first number. Digits after a word are no part of it: they are an extension, or another number. */
+const readParts = (parts: readonly Piece[][], country: string): Found => {
+  const isAlone = parts.length === 1 && parts[0]?.length === 1
+  for (const [index, part] of parts.entries()) {
+    const found = readPart(part, country, isAlone)
+    if (found.number === undefined) continue
+    const isOther = (other: readonly Piece[], place: number) => place !== index && other.some(isLong)
+    return { ...found, holdsMore: found.holdsMore || parts.some(isOther) }
+  }
+  return none
+}
+
+const isLong = ({ digits }: Piece): boolean => digits.length >= minDigits
+
+/** Reads pieces as one number, as in 077/1234567, unless one of them is a number by itself. */
+const readPart = (pieces: readonly Piece[], country: string, isAlone: boolean): Found => {
+  const [first] = pieces as [Piece, ...Piece[]]
+  if (pieces.length === 1) return readPiece(first, country, isAlone)
+  const own = isLong(first) ? readPiece(first, country, false) : none
+  if (own.number === undefined && pieces.filter(isLong).length < 2) {
+    const number = readUsual(pieces.map(({ digits }) => digits).join(''), country)
+    if (number !== undefined) return { number, holdsMore: false }
+  }
+  const numbers = pieces.filter(isLong).map(piece => readPiece(piece, country, false).number)
+  return { number: numbers.find(number => number !== undefined), holdsMore: true }
+}
+
+const readPiece = ({ digits, groups }: Piece, country: string, isAlone: boolean): Found => {
+  const number =
+    readUsual(digits, country) ??
+    parse(digits, country) ??
+    (isAlone && !digits.startsWith('0') ? parse(`+${digits}`) : undefined)
+  return number === undefined ? readGroups(groups, country) : { number, holdsMore: false }
+}
+
+/** Reads the first of two numbers with only a blank between them. */
+const readGroups = (groups: readonly string[], country: string): Found => {
+  const starts = groups.map((_, index) => groups.slice(0, index + 1).join(''))
+  for (const digits of [...starts, ...groups]) {
+    const number = digits.length >= minDigits ? readUsual(digits, country) : undefined
+    if (number !== undefined) return { number, holdsMore: true }
+  }
+  return none
+}
+
+const parse = (digits: string, country?: string): string | undefined => {
+  const international = readInternational(digits)
+  if (international !== undefined) return international
+  if (digits.length > maxDigits) return undefined
+  const number = parsePhoneNumberFromString(digits, country as CountryCode | undefined)
+  return number?.isPossible() ? number.number.slice(1) : undefined
+}
+
+/** Reads a plus and the digits of a number of any country by their count; undefined: parse it. */
+const readInternational = (digits: string): string | undefined => {
+  if (!digits.startsWith('+')) return undefined
+  for (const length of [1, 2, 3]) {
+    const code = digits.slice(1, length + 1)
+    if (digits[length + 1] !== '0' && lengthsByCode.get(code)?.includes(digits.length - length - 1))
+      return digits.slice(1)
+  }
+  return undefined
+}
+
+/**
+ * Reads the digits of a number of `country`, or with a plus of any country, by their count. The parser gives the same
+ * result for a hundred times the cost.
+ */
+const readUsual = (digits: string, country: string): string | undefined => {
+  if (!/^[+]?[0-9]+$/.test(digits)) return undefined
+  const { code, signed, prefixes, lengths } = findSpelling(country)
+  let found: string | undefined
+  for (const prefix of digits.startsWith('+') ? signed : prefixes) {
+    const national = digits.length - prefix.length
+    if (!lengths.includes(national) || digits[prefix.length] === '0' || !digits.startsWith(prefix)) continue
+    if (found !== undefined) return undefined
+    found = code + digits.slice(prefix.length)
+  }
+  return found
+}
+
+const findPlan = (country: CountryCode) => {
+  const metadata = new Metadata()
+  metadata.selectNumberingPlan(country)
+  return metadata.numberingPlan as (NumberingPlan & { nationalPrefixForParsing(): string | undefined }) | undefined
+}
+
+const findLengths = (country: CountryCode): number[] => findPlan(country)?.possibleLengths() ?? []
+
+/** Holds the counts of digits that the numbers of all countries with a country code have behind it. */
+const lengthsByCode = new Map(
+  [...Map.groupBy(getCountries(), country => getCountryCallingCode(country) as string)].map(
+    ([code, [first, ...others]]) => [
+      code,
+      findLengths(first as CountryCode).filter(length => others.every(other => findLengths(other).includes(length))),
+    ],
+  ),
+)
+
+interface Spelling {
+  readonly code: string
+  /** Lists what may stand before a national number, and the same for numbers with a plus. */
+  readonly prefixes: readonly string[]
+  readonly signed: readonly string[]
+  readonly lengths: readonly number[]
+}
+
+const spellings = new Map<string, Spelling>()
+
+const findSpelling = (country: string): Spelling => {
+  const known = spellings.get(country)
+  if (known) return known
+  const spelling = readSpelling(country)
+  spellings.set(country, spelling)
+  return spelling
+}
+
+/** Lists the rules for a national prefix, as the parser writes them, that change nothing but that prefix. */
+const plainRules: readonly (string | undefined)[] = [undefined, '0', '1', '0|180020']
+
+const readSpelling = (country: string): Spelling => {
+  if (!isSupportedCountry(country)) return { code: '', prefixes: [], signed: [], lengths: [] }
+  const plan = findPlan(country)
+  const lengths = plan?.possibleLengths() ?? []
+  const code = getCountryCallingCode(country)
+  const isPrefix = (prefix: string): boolean =>
+    lengths.every(
+      length => parsePhoneNumberFromString(prefix + '7'.repeat(length), country)?.nationalNumber.length === length,
+    )
+  const local = plainRules.includes(plan?.nationalPrefixForParsing()) ? ['', '0', code, `00${code}`] : []
+  return { code, prefixes: local.filter(isPrefix), signed: [`+${code}`].filter(isPrefix), lengths }
+}
