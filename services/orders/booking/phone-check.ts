@@ -1,17 +1,10 @@
+import { readUsual } from '@courier/shared/phone-digits.ts'
 import type { PhoneReading } from '@courier/shared/phone-number.ts'
-import {
-  type CountryCode,
-  getCountryCallingCode,
-  isSupportedCountry,
-  parsePhoneNumberFromString,
-} from 'libphonenumber-js'
+import { parsePhoneNumberFromString } from 'libphonenumber-js'
 
-/** Returns true if the text holds one number of that country. */
+/** Returns true if the text holds one number of that country, by the count of its digits. */
 export const isOwnPhone = ({ number, holdsMore }: PhoneReading, country: string): boolean =>
-  number !== undefined &&
-  !holdsMore &&
-  isSupportedCountry(country) &&
-  number.startsWith(getCountryCallingCode(country as CountryCode))
+  number !== undefined && !holdsMore && readUsual(`+${number}`, country) !== undefined
 
 /**
  * Says why a message cannot reach a phone number of a recipient in `country`; undefined if it can. The check is costly.
