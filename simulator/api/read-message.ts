@@ -1,16 +1,17 @@
 import { schemaErrors } from '@courier/shared/schema-errors.ts'
+import type { Static } from '@sinclair/typebox'
 import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler'
 import type { ValueError } from '@sinclair/typebox/errors'
 import { GraphError, parameterRequired } from '../graph/errors.ts'
-import { ButtonsBody, type MessageBody, TemplateBody, TextBody } from '../messages/bodies.ts'
+import { ButtonsBody, type MessageBody, ReadBody, TemplateBody, TextBody } from '../messages/bodies.ts'
 
 const schemas = { template: TemplateBody, text: TextBody, interactive: ButtonsBody }
-const checks = Object.values(schemas).map(schema => TypeCompiler.Compile(schema))
+const checks = [ReadBody, ...Object.values(schemas)].map(schema => TypeCompiler.Compile(schema))
 
 const otherTypes = 'audio contacts document image location reaction sticker video'.split(' ')
 
-/** Checks the body of a send by itself; throws the API's error for the first problem. */
-export const readMessage = (body: unknown): MessageBody => {
+/** Checks the body of a request by itself; throws the API's error for the first problem. */
+export const readMessage = (body: unknown): MessageBody | Static<typeof ReadBody> => {
   if (checks.some(check => check.Check(body))) return requireUniqueButtons(body as MessageBody)
   const given = (body ?? {}) as Record<string, unknown>
   if (typeof body !== 'object' || given.messaging_product === undefined) throw parameterRequired('messaging_product')
@@ -19,7 +20,8 @@ export const readMessage = (body: unknown): MessageBody => {
     throw new GraphError(131051, {
       details: `The simulator accepts messages of type template, text and interactive, not ${asked}.`,
     })
-  const schema = Object.hasOwn(schemas, asked) ? schemas[asked as keyof typeof schemas] : TemplateBody
+  const ofType = Object.hasOwn(schemas, asked) ? schemas[asked as keyof typeof schemas] : TemplateBody
+  const schema = given.status === undefined || given.type !== undefined ? ofType : ReadBody
   const [first] = schemaErrors(schema, body)
   throw toRefusal(first as ValueError)
 }
