@@ -13,7 +13,8 @@ import { skipUnwanted } from './relay/queries.ts'
 
 /**
  * Folds and seals past days of the ledger, numbers changes that no client reads, and applies the default to failed
- * deliveries past their deadline. Stores phone numbers of earlier versions anew. Deletes expired rows. Marks the events of tenants without messaging as relayed.
+ * deliveries past their deadline. Stores phone numbers of earlier versions anew. Deletes expired rows. Marks the events
+ * of tenants without messaging as relayed.
  */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [

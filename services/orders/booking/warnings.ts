@@ -39,7 +39,7 @@ export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], al
   return list.errors
 }
 
-/** Limits the foreign numbers that are checked in a batch: parsing one takes as long as checking the rest of its order. */
+/** Limits the foreign numbers checked in a batch: parsing one takes as long as checking the rest of its order. */
 const maxForeignPhones = 200
 
 const suspectPhones = (orders: readonly PricedOrder[], country: string, list: ErrorList): void => {

@@ -129,7 +129,10 @@ const addList = (
   )
 }
 
-/** Adds the keys of `status_class` and the phone parts of `search`; reads the phone. Throws for a status that the tenant lacks. */
+/**
+ * Adds the keys of `status_class` and the phone parts of `search`; reads the phone. Throws for a status that the tenant
+ * lacks.
+ */
 const resolveFilter = async (catalogues: Catalogues, tenant: string, filter: OrderFilter, field: string) => {
   const { status, status_class, search, phone } = filter
   if ([status, status_class, search, phone].every(value => value === undefined)) return filter

@@ -68,7 +68,9 @@ const recipientSql = `
   select newest.delivered, newest.returned from tenants cross join lateral (
     select count(*) filter (where status_key = any($3::text[]))::int as delivered,
       count(*) filter (where status_key = any($4::text[]))::int as returned
-    from (select status_key from orders where tenant_id = $1 and phone_key = right(translate($2, ' +-().', ''), 9) order by created_at desc
-      limit 200) parcels
+    from (
+      select status_key from orders where tenant_id = $1 and phone_key = right(translate($2, ' +-().', ''), 9)
+      order by created_at desc limit 200
+    ) parcels
   ) newest
   where tenants.tenant_id = $1 and recipient_history`
