@@ -40,6 +40,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.orders.customer_address': ['address'],
   'orders.orders.customer_phone': ['phone'],
   'orders.orders.phone_key': ['phone'],
+  'orders.orders.phone_as_typed': ['phone'],
   'orders.orders.customer_secondary_phone': ['secondaryPhone'],
   'orders.orders.customer_email': ['email'],
   'orders.orders.description': ['description'],

@@ -1,3 +1,4 @@
+import { identifyPerson } from '@courier/shared/phone-number.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { type RawBuilder, sql } from 'kysely'
@@ -5,7 +6,7 @@ import { type ChannelRow, type Tx, toColumns } from '../database/tables.ts'
 import type { Conversation, Person } from './conversation.ts'
 import { type Keyword, type Keywords, readKeywords } from './keywords.ts'
 import { type OptOutScope, recordOptOuts } from './opt-outs.ts'
-import { identifyPerson, listSpelt } from './phone-number.ts'
+import { listSpelt } from './phone-number.ts'
 
 /** Reports a message that a person wrote, or another sign of which messages the person wants. */
 export interface Inbound extends Person {

@@ -1,7 +1,8 @@
+import { identifyPerson } from '@courier/shared/phone-number.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { Person } from '../conversations/conversation.ts'
-import { identifyPerson, identifyRecipients } from '../conversations/phone-number.ts'
+import { identifyRecipients } from '../conversations/phone-number.ts'
 import { findNumber } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 

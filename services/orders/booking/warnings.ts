@@ -6,7 +6,7 @@ import type { Check } from '../catalogue/queries.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 import type { FoundAlike } from './conflicts.ts'
 import type { Habits } from './history.ts'
-import { isUsualPhone, phoneProblem } from './phone-check.ts'
+import { isOwnPhone, phoneProblem } from './phone-check.ts'
 
 export type Suspicions = ReturnType<typeof suspect>
 
@@ -41,18 +41,15 @@ export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], al
   return list.errors
 }
 
-/**
- * Limits the unusual spellings that are checked in a batch: parsing one takes as long as checking the rest of its
- * order.
- */
-const maxUnusualPhones = 200
+/** Limits the foreign numbers checked in a batch: parsing one takes as long as checking the rest of its order. */
+const maxForeignPhones = 200
 
 const suspectPhones = (orders: readonly PricedOrder[], country: string, list: ErrorList): void => {
-  let unusual = 0
-  for (const [index, { order }] of orders.entries()) {
-    if (isUsualPhone(order.customerPhone, country)) continue
-    if (++unusual > maxUnusualPhones) return
-    const problem = phoneProblem(order.customerPhone, country)
+  let foreign = 0
+  for (const [index, { phone }] of orders.entries()) {
+    if (isOwnPhone(phone, country) || (phone.number !== undefined && !phone.holdsMore && ++foreign > maxForeignPhones))
+      continue
+    const problem = phoneProblem(phone, country)
     if (problem) list.add(`order_data.${index}.customer_phone`, problem)
   }
 }
@@ -77,7 +74,7 @@ const suspectUnprintable = (orders: readonly PricedOrder[], list: ErrorList): vo
 const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void => {
   if (orders.length < 2) return
   const all = [...orders.keys()]
-  for (const [, samePhone] of findRepeats(all, index => orders[index]?.order.customerPhone))
+  for (const [, samePhone] of findRepeats(all, index => orders[index]?.phone.key))
     for (const [, [first, second, ...more]] of findRepeats(samePhone, index => identifyParcel(orders[index])))
       list.add(
         `order_data.${second}`,

@@ -1,7 +1,8 @@
 import type { ErrorBody, FieldErrors } from '@courier/shared/errors/errors.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
 import { warnUnprintable } from '@courier/shared/printable.ts'
-import { isUsualPhone, phoneProblem } from '../booking/phone-check.ts'
+import { phoneProblem } from '../booking/phone-check.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { findPrices } from '../catalogue/price-parcels.ts'
 import { charge } from '../catalogue/rate-card.ts'
@@ -104,8 +105,7 @@ const writeHint = (editable: readonly string[], editor: Mover, statuses: Statuse
 /** Checks a new phone number. A problem is an error or a warning, as the tenant chose for new orders. */
 const checkPhone = (phone: string | undefined, { country, checks }: Catalogue) => {
   const check = checks.phone ?? 'warn'
-  const isFine = phone === undefined || check === 'off' || isUsualPhone(phone, country)
-  const problem = isFine ? undefined : phoneProblem(phone, country)
+  const problem = phone === undefined || check === 'off' ? undefined : phoneProblem(readPhone(phone, country), country)
   const found: FieldErrors = problem ? { customer_phone: [problem] } : {}
   return check === 'refuse' ? { errors: found, warnings: {} } : { errors: {}, warnings: found }
 }
