@@ -16,7 +16,7 @@ import { Requests } from './today.js'
 const Details = ({ order }) => {
   const facts = {
     customer_name: html`<span>${order.customer_name}<br />
-      <a href=${`tel:${order.customer_phone.replace(/(?<=\p{Nd}.*)\p{L}.*/su, '').replace(/[^\p{Nd}+]/gu, '')}`}>${order.customer_phone}</a>
+      <a href=${`tel:${order.customer_phone.replace(/(?<=\p{Nd}.*)\p{L}.*|[^\p{Nd}+]/gsu, '')}`}>${order.customer_phone}</a>
       ${order.customer_secondary_phone && html` · ${order.customer_secondary_phone}`}</span>`,
     destination: html`<span>${order.customer_address}<br />
       ${order.destination_city_name}, ${order.destination_state_name}</span>`,
