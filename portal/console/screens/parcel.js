@@ -13,10 +13,13 @@ import { mayFail, Reasons } from './move-all.js'
 import { Timeline } from './timeline.js'
 import { Requests } from './today.js'
 
+/** Matches an extension or a word after the digits, and separators. */
+const notDialled = /(?<=\p{Nd}.*)\p{L}.*|[^\p{Nd}+]/gsu
+
 const Details = ({ order }) => {
   const facts = {
     customer_name: html`<span>${order.customer_name}<br />
-      <a href=${`tel:${order.customer_phone.replace(/(?<=\p{Nd}.*)\p{L}.*|[^\p{Nd}+]/gsu, '')}`}>${order.customer_phone}</a>
+      <a href=${`tel:${order.customer_phone.replace(notDialled, '')}`}>${order.customer_phone}</a>
       ${order.customer_secondary_phone && html` · ${order.customer_secondary_phone}`}</span>`,
     destination: html`<span>${order.customer_address}<br />
       ${order.destination_city_name}, ${order.destination_state_name}</span>`,
