@@ -38,7 +38,9 @@ export type Component = Static<typeof Component>
 const common = {
   messaging_product: Type.Literal('whatsapp'),
   recipient_type: Type.Optional(Type.Literal('individual')),
-  to: Type.String(),
+  to: OptionalText,
+  /** Names a person by the user id. */
+  recipient: OptionalText,
   biz_opaque_callback_data: Type.Optional(Type.String({ maxLength: 512 })),
 }
 
@@ -80,4 +82,22 @@ export const ButtonsBody = closed({
     }),
   }),
 })
-export type MessageBody = Static<typeof TemplateBody> | Static<typeof TextBody> | Static<typeof ButtonsBody>
+
+/** Asks a person for the phone number (docs/contributors/messaging-api.md#people-without-a-number). */
+export const AskNumberBody = closed({
+  ...common,
+  type: Type.Literal('interactive'),
+  interactive: closed({
+    type: Type.Literal('request_contact_info'),
+    body: closed({ text: Type.String({ minLength: 1, maxLength: 1024 }) }),
+    action: closed({ name: Type.Literal('request_contact_info') }),
+  }),
+})
+export type MessageBody =
+  | Static<typeof TemplateBody>
+  | Static<typeof TextBody>
+  | Static<typeof ButtonsBody>
+  | Static<typeof AskNumberBody>
+
+/** Is the button of a message that asks for the phone number. */
+export const askNumber = { id: 'request_contact_info', title: 'Share phone number' }
