@@ -35,7 +35,10 @@ const templates: Template[] = [
   {
     ...utility('1387372356726619', 'login_code', [
       body('{{1}} is your code.'),
-      { type: 'BUTTONS', buttons: [{ type: 'OTP', text: 'Copy code' }] },
+      {
+        type: 'BUTTONS',
+        buttons: [{ type: 'URL', text: 'Copy code', url: 'https://www.whatsapp.com/otp/code/?code=otp{{1}}' }],
+      },
     ]),
     category: 'AUTHENTICATION',
   },

@@ -36,7 +36,9 @@ export const Inbound = closed({
     ),
   ),
   message: Type.Optional(
-    Type.Object({ type: Type.String() }, { description: 'Any other content, as the real API writes it.' }),
+    Type.Intersect([Type.Object({ type: Type.String() }), Type.Record(Type.String(), Type.Unknown())], {
+      description: 'Any other content, as the real API writes it.',
+    }),
   ),
 })
 export type Inbound = Static<typeof Inbound>

@@ -5,29 +5,32 @@ import { build, message, pick, receiveWebhooks, templateMessage } from './build.
 const phone = '94771234567'
 const userId = toUserId(phone)
 
-t.test('webhooks name a person by number, by both, by the user id alone, or by a user id in place of the number', async t => {
-  const callback = await receiveWebhooks(t)
-  const { control, send, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
-  t.notMatch(userId, /1234567/, 'the user id shows nothing of the number')
-  const named = {
-    phones: [{ from: phone, from_user_id: undefined }, phone, { recipient_id: phone, recipient_user_id: undefined }],
-    both: [{ from: phone, from_user_id: userId }, phone, { recipient_id: phone, recipient_user_id: userId }],
-    user_ids: [{ from: undefined, from_user_id: userId }, undefined, { recipient_user_id: userId }],
-    user_ids_in_from: [{ from: userId, from_user_id: undefined }, userId, { recipient_id: userId }],
-  } as const
-  for (const [people, [from, waId, recipient]] of Object.entries(named)) {
-    control.behave({ people: people as keyof typeof named })
-    callback.posts.length = 0
-    control.inbound({ from: phone, text: 'Hello' })
-    await send()
-    await awaitIdle()
-    const { value } = callback.changes().find(change => change.value.messages)
-    const { from: number, from_user_id: id } = value.messages[0]
-    t.same({ from: number, from_user_id: id }, from, people)
-    t.equal(value.contacts[0].wa_id, waId)
-    t.match(callback.statuses()[0], recipient)
-  }
-})
+t.test(
+  'webhooks name a person by number, by both, by the user id alone, or by a user id in place of the number',
+  async t => {
+    const callback = await receiveWebhooks(t)
+    const { control, send, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
+    t.notMatch(userId, /1234567/, 'the user id shows nothing of the number')
+    const named = {
+      phones: [{ from: phone, from_user_id: undefined }, phone, { recipient_id: phone, recipient_user_id: undefined }],
+      both: [{ from: phone, from_user_id: userId }, phone, { recipient_id: phone, recipient_user_id: userId }],
+      user_ids: [{ from: undefined, from_user_id: userId }, undefined, { recipient_user_id: userId }],
+      user_ids_in_from: [{ from: userId, from_user_id: undefined }, userId, { recipient_id: userId }],
+    } as const
+    for (const [people, [from, waId, recipient]] of Object.entries(named)) {
+      control.behave({ people: people as keyof typeof named })
+      callback.posts.length = 0
+      control.inbound({ from: phone, text: 'Hello' })
+      await send()
+      await awaitIdle()
+      const { value } = callback.changes().find(change => change.value.messages)
+      const { from: number, from_user_id: id } = value.messages[0]
+      t.same({ from: number, from_user_id: id }, from, people)
+      t.equal(value.contacts[0].wa_id, waId)
+      t.match(callback.statuses()[0], recipient)
+    }
+  },
+)
 
 t.test('a send to a user id names it as recipient; in `to` it is accepted and dropped', async t => {
   const callback = await receiveWebhooks(t)
@@ -42,7 +45,9 @@ t.test('a send to a user id names it as recipient; in `to` it is accepted and dr
   t.match(control.messages(), [{ to: phone, id: sent.body.messages[0].id }])
   t.equal(control.messages().length, 1)
   t.match(pick(await send(message({ to: undefined }))), [400, 100])
-  const code = { ...templateMessage('login_code', [{ type: 'body', parameters: [{ type: 'text', text: '1' }] }]) }
+  const parameters = [{ type: 'text', text: '1' }]
+  const button = { type: 'button', sub_type: 'url', index: 0, parameters }
+  const code = templateMessage('login_code', [{ type: 'body', parameters }, button])
   t.equal((await send(code)).status, 200)
   t.match(pick(await send({ ...code, to: undefined, recipient: userId })), [400, 131062])
 })
