@@ -10,7 +10,7 @@ const userId = toUserId(customer)
 /** Starts the notifier and a simulator whose webhooks name people by user id alone. */
 const open = async (t: Test, people: 'both' | 'user_ids' = 'user_ids') => {
   const prepared = await prepare(t)
-  const { control, call, heard } = prepared
+  const { control, call, heard, rows } = prepared
   control.behave({ people })
   const write = async (text: string) => {
     control.inbound({ from: customer, text })
@@ -20,7 +20,16 @@ const open = async (t: Test, people: 'both' | 'user_ids' = 'user_ids') => {
   const thread = async (person = userId) => (await call('GET', `/api/conversations/${person}/messages`)).body
   const statusOf = async (id: string) => (await call('GET', `/api/messages/${id}`)).body.data.status
   const read = (id: string) => until(`${id} is read`, async () => (await statusOf(id)) === 'read')
-  return { ...prepared, write, reply, thread, read }
+  /** Offers the buttons; a person presses none before the API's id of the message is stored. */
+  const offer = async (): Promise<string> => {
+    const id = await prepared.offer()
+    await until(
+      'its id is stored',
+      async () => (await rows('select from messages where provider_message_id = $1', [id]))[0],
+    )
+    return id
+  }
+  return { ...prepared, write, reply, thread, read, offer }
 }
 
 t.test('staff see the username of a person without a number, and replies and templates reach the person', async t => {

@@ -27,7 +27,7 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
     const accept = () => {
       countMessage(world, sender.phone_number_id)
       message.acceptedAt = Date.now()
-      // See docs/contributors/messaging-api.md#people-without-a-number: a user id in `to` is accepted and dropped.
+      // See docs/contributors/messaging-api.md#people: a user id in `to` is accepted and dropped.
       if (!isUserId(body.to ?? '')) {
         world.messages.add(message)
         planStatuses(world, message)

@@ -83,7 +83,7 @@ export const ButtonsBody = closed({
   }),
 })
 
-/** Asks a person for the phone number (docs/contributors/messaging-api.md#people-without-a-number). */
+/** Asks a person for the phone number (docs/contributors/messaging-api.md#people). */
 export const AskNumberBody = closed({
   ...common,
   type: Type.Literal('interactive'),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Behaviour } from '../basics/behaviour.ts'
 
-/** See docs/contributors/messaging-api.md#people-without-a-number. */
+/** See docs/contributors/messaging-api.md#people. */
 export const isUserId = (text: string): boolean => /^[A-Z]{2}\.[A-Za-z0-9.]{1,132}$/.test(text)
 
 const phones = new Map<string, string>()

@@ -14,7 +14,7 @@ interface PersonEvent {
   text?: string | undefined
 }
 
-/** Reports in a webhook what happens beside messages (docs/contributors/messaging-api.md#people-without-a-number). */
+/** Reports in a webhook what happens beside messages (docs/contributors/messaging-api.md#people). */
 export const reportEvent = (world: World, number: PhoneNumber, { kind, person, text = '' }: PersonEvent): void => {
   const { behaviour, lastInbound, callback } = world
   const { phone_number_id } = number

@@ -6,9 +6,13 @@ import { html, useEffect, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Live, MessageStatus, Panel, ParcelLink, Time, useLive } from '../../kit/ui.js'
 
-/** @param {{ phone: string, channel: string }} of */
-export const conversationLink = ({ phone, channel }) =>
-  withQuery(`#/conversations/${encodeURIComponent(phone)}`, { channel })
+/** @param {{ phone: string | null, user_id?: string | null, channel: string }} of */
+export const conversationLink = ({ phone, user_id, channel }) =>
+  withQuery(`#/conversations/${encodeURIComponent(phone ?? user_id ?? '')}`, { channel })
+
+/** Names a person: by the phone number, or else by the username. */
+const showPerson = (/** @type {any} */ { phone, username }) =>
+  phone ? `+${phone}` : username ? `@${username}` : t('conversations.no_number')
 
 /** Shows a customer's message; for a file, its kind and caption. */
 export const Written = ({ of: { type, text } }) =>
@@ -19,7 +23,7 @@ const columns = () => [
   column(
     t('field.customer_phone'),
     row =>
-      html`<a href=${conversationLink(row)}>+${row.phone}</a> ${
+      html`<a href=${conversationLink(row)}>${showPerson(row)}</a> ${
         row.unread > 0 && html`<${Badge} kind="warn">${t('conversations.count', { count: number(row.unread) })}<//>`
       }`,
   ),
@@ -49,12 +53,13 @@ const List = ({ query }) => {
     <//>`
 }
 
-const Reply = ({ path, window: { channel, open, expires_at }, onSent }) => {
+const Reply = ({ path, window: { phone, channel, open, expires_at }, onSent }) => {
   const [text, setText] = useState('')
   const keys = useRef(newKeys())
-  const send = useAction(async () => {
-    if (text.trim() === '') return
-    const body = { text: text.trim(), channel }
+  const send = useAction(async (/** @type {true | undefined} */ asks_number) => {
+    const written = text.trim() || (asks_number ? t('conversations.which_number') : '')
+    if (written === '') return
+    const body = { text: written, channel, asks_number }
     await announced(notifier(`${path}/reply`, { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setText('')
@@ -71,17 +76,27 @@ const Reply = ({ path, window: { channel, open, expires_at }, onSent }) => {
       <p class="hint">${t('conversations.until', { at: dateTime(expires_at) })}</p></div>
     <${ErrorText} error=${send.error} />
     <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || text.trim() === ''}>
-      ${t('message.send')}<//></div>
+      ${t('message.send')}<//>
+      ${!phone && html`<${Button} isBusy=${send.isBusy} onClick=${() => send.run(true)}>${t('conversations.ask_number')}<//>`}</div>
   </form>`
 }
 
 const Message = ({ of }) => {
   const { direction, at, template, text, status, error, unread, waybill_number: waybill } = of
-  const content = template ? html`<code>${template}</code>` : direction === 'in' ? html`<${Written} of=${of} />` : text
+  const isFromApp = direction === 'out' && !status
+  const content = template
+    ? html`<code>${template}</code>`
+    : direction === 'in' || isFromApp
+      ? html`<${Written} of=${of} />`
+      : text
   return html`<li class=${direction}><div class="bubble">
     <p class="lines">${content}</p>
     <p class="soft">${
-      direction === 'in' ? t('field.customer_name') : html`<${MessageStatus} status=${status} />`
+      direction === 'in'
+        ? t('field.customer_name')
+        : isFromApp
+          ? t('conversations.from_app')
+          : html`<${MessageStatus} status=${status} />`
     } · <${Time} at=${at} />
       ${unread && html` <${Badge} kind="warn">${t('conversations.new')}<//>`}
       ${waybill && html` · <${ParcelLink} waybill=${waybill} />`}</p>
@@ -102,16 +117,17 @@ const useReading = (path, shown) => {
 
 const Thread = ({ phone, query: { channel } }) => {
   // Without the plus, the service may read the digits as a national number.
-  const path = `/api/conversations/${encodeURIComponent(`+${phone}`)}`
+  const isNumber = /^\d/.test(phone)
+  const path = `/api/conversations/${encodeURIComponent(isNumber ? `+${phone}` : phone)}`
   const list = usePages(`${path}/messages`, { channel }, 6, notifier)
   useReading(path, list.data)
   // The reply that is being written stays while another page loads.
   const last = useRef(/** @type {any} */ (undefined))
   if (list.data) last.current = list.data.conversation
-  return html`<h1 tabindex="-1">+${phone}</h1>
+  return html`<h1 tabindex="-1">${showPerson(last.current ?? { phone: isNumber && phone })}</h1>
     <${Panel} title=${t('conversations.title')}
       aside=${html`<span><a href=${withQuery('#/find', { q: phone })}>
-        ${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: `+${phone}` })}>
+        ${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: isNumber ? `+${phone}` : phone })}>
         ${t('menu.messages')}</a></span>`}>
       ${
         may('replyToConversation') &&
