@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findContainer, runInContainer } from './compose.ts'
+import { findRunning } from './running-stack.ts'
 import { isSet, makeEmbeddedEnvironment, provisionSecrets, readDevSettings, root } from './settings.ts'
 
 const [service = ''] = process.argv.splice(2, 1)
@@ -30,5 +31,6 @@ const operateIn = (container: string): number => {
 const container = isSet(`${service.toUpperCase()}_DATABASE_URL`) ? undefined : findContainer(service)
 if (container !== undefined) process.exit(operateIn(container))
 const { EMBEDDED_POSTGRES_PORT, dataFolder } = readDevSettings()
-Object.assign(process.env, makeEmbeddedEnvironment(EMBEDDED_POSTGRES_PORT), provisionSecrets(dataFolder))
+const port = Number(findRunning().postgres?.split(':')[1]) || EMBEDDED_POSTGRES_PORT
+Object.assign(process.env, makeEmbeddedEnvironment(port), provisionSecrets(dataFolder))
 await import(join(root, 'services', service, 'admin.ts'))

@@ -37,7 +37,8 @@ const addresses: Addresses = {
 /** Lets dev/running.mjs refuse a second start on the data folder, which would stop the first start's Postgres. */
 const lockFolder = async (): Promise<void> => {
   const path = join(settings.dataFolder, 'start.pid')
-  const where = Object.entries(addresses).map(([name, url]) => `  ${name.padEnd(12)}${url}`)
+  const postgres = `127.0.0.1:${settings.EMBEDDED_POSTGRES_PORT}`
+  const where = Object.entries({ ...addresses, postgres }).map(([name, url]) => `  ${name.padEnd(12)}${url}`)
   await writeFile(path, [process.pid, ...where].join('\n'))
   cleanUps.push(() => rm(path, { force: true }))
 }

@@ -253,8 +253,18 @@ t.test('a file that cannot be read is reported in one line', async t => {
   const { orders, save } = await start(t)
   t.equal(fail(t, orders('apply', '/nowhere/tenant.json')), 'orders: cannot read /nowhere/tenant.json: ENOENT\n')
   const file = save('{"tenant":')
-  t.match(fail(t, orders('apply', file)), new RegExp(`^orders: ${file} is not valid JSON: .+\n$`))
+  t.equal(
+    fail(t, orders('apply', file)),
+    `orders: ${file} is not valid JSON: it ends too early, at line 1, column 11\n`,
+  )
   t.match(fail(t, orders('apply', save('null'))), /was not applied:\n {2}the file: The data must be an object\.\n$/)
+})
+
+t.test('keys rotate says when everything uses the newest key', async t => {
+  const { url } = await start(t)
+  const environment = { ORDERS_DATABASE_URL: url, WEBHOOK_KEYS: `newest:${Buffer.alloc(32, 7).toString('base64')}` }
+  const printed = succeed(t, run(environment, 'keys', 'rotate'))
+  t.equal(printed, 'All webhooks and bank accounts already use the newest key.\n')
 })
 
 t.test('a token is created for a merchant or for staff, and shown once', async t => {

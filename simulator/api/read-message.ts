@@ -1,19 +1,18 @@
 import { schemaErrors } from '@courier/shared/schema-errors.ts'
+import type { Static } from '@sinclair/typebox'
 import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler'
 import type { ValueError } from '@sinclair/typebox/errors'
 import { GraphError, parameterRequired } from '../graph/errors.ts'
-import { AskNumberBody, ButtonsBody, type MessageBody, TemplateBody, TextBody } from '../messages/bodies.ts'
+import { AskNumberBody, ButtonsBody, type MessageBody, ReadBody, TemplateBody, TextBody } from '../messages/bodies.ts'
 import { findPhone, isUserId } from '../messages/people.ts'
 
 const schemas = { template: TemplateBody, text: TextBody, interactive: ButtonsBody }
-const checks = [...Object.values(schemas), AskNumberBody].map(schema => TypeCompiler.Compile(schema))
+const checks = [ReadBody, AskNumberBody, ...Object.values(schemas)].map(schema => TypeCompiler.Compile(schema))
 
 const otherTypes = 'audio contacts document image location reaction sticker video'.split(' ')
 
-/** Checks the body of a send by itself; throws the API's error for the first problem. */
-export const readMessage = (body: unknown): MessageBody => {
-  const { to, recipient } = Object(body)
-  if (to === undefined && recipient === undefined && Object(body).messaging_product) throw parameterRequired('to')
+/** Checks the body of a request by itself; throws the API's error for the first problem. */
+export const readMessage = (body: unknown): MessageBody | Static<typeof ReadBody> => {
   if (checks.some(check => check.Check(body))) return requireUniqueButtons(body as MessageBody)
   const given = (body ?? {}) as Record<string, unknown>
   if (typeof body !== 'object' || given.messaging_product === undefined) throw parameterRequired('messaging_product')
@@ -22,7 +21,8 @@ export const readMessage = (body: unknown): MessageBody => {
     throw new GraphError(131051, {
       details: `The simulator accepts messages of type template, text and interactive, not ${asked}.`,
     })
-  const schema = Object.hasOwn(schemas, asked) ? schemas[asked as keyof typeof schemas] : TemplateBody
+  const ofType = Object.hasOwn(schemas, asked) ? schemas[asked as keyof typeof schemas] : TemplateBody
+  const schema = given.status === undefined || given.type !== undefined ? ofType : ReadBody
   const [first] = schemaErrors(schema, body)
   throw toRefusal(first as ValueError)
 }

@@ -2,7 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { PhoneNumber } from '../accounts/account.ts'
 import { catalogue } from '../accounts/demo-templates.ts'
 import { type Template, toKey } from '../accounts/template.ts'
-import { GraphError } from '../graph/errors.ts'
+import { GraphError, parameterRequired } from '../graph/errors.ts'
 import { askNumber, type MessageBody } from '../messages/bodies.ts'
 import { type Message, makeMessageId } from '../messages/message.ts'
 import { isUserId } from '../messages/people.ts'
@@ -13,12 +13,20 @@ import { checkParameters } from './check-parameters.ts'
 import { readMessage, readRecipient } from './read-message.ts'
 import { respond } from './respond.ts'
 
-/** Serves the sends of messages (docs/merchants/contract.md#send, docs/contributors/messaging-api.md#send). */
+/**
+ * Serves the sends of messages, and marks received ones as read (docs/merchants/contract.md#send,
+ * docs/contributors/messaging-api.md#send).
+ */
 export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<{ Params: { id: string } }>('/:id/messages', (request, reply) => {
     const sender = findNumber(world, request, request.params.id, 'whatsapp_business_messaging')
     if (!sender.registered) throw new GraphError(133010)
     const body = readMessage(request.body)
+    if ('status' in body) {
+      if (!isReceived(world, sender, body.message_id))
+        throw new GraphError(131009, { details: 'message_id is no message that this number received' })
+      return respond(world, request, reply, () => ({ success: true }))
+    }
     const message = makeMessage(sender, body)
     if (message.template) checkParameters(message.template, message.components)
     else if (!isOpen(world, sender.phone_number_id, message.to)) throw new GraphError(131047)
@@ -44,7 +52,11 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
   })
 }
 
+const isReceived = ({ inbox }: World, { phone_number_id }: PhoneNumber, id: string): boolean =>
+  inbox.newestFirst().some(inbound => inbound.id === id && inbound.phone_number_id === phone_number_id)
+
 const makeMessage = ({ phone_number_id: phoneNumberId }: PhoneNumber, body: MessageBody): Message => {
+  if (body.to === undefined && body.recipient === undefined) throw parameterRequired('to')
   const isToUserId = body.to === undefined
   const to = readRecipient(body.to ?? body.recipient ?? '', isToUserId)
   const own = {

@@ -49,7 +49,7 @@ export const TemplateBody = closed({
   type: Type.Literal('template'),
   template: closed({
     name: Type.String({ maxLength: 512 }),
-    language: closed({ code: Type.String() }),
+    language: closed({ code: Type.String(), policy: Type.Optional(Type.Literal('deterministic')) }),
     components: Type.Optional(Type.Array(Component)),
   }),
 })
@@ -81,6 +81,14 @@ export const ButtonsBody = closed({
       buttons: Type.Array(closed({ type: Type.Literal('reply'), reply: Reply }), { minItems: 1, maxItems: 3 }),
     }),
   }),
+})
+
+/** Marks a message of a person as read (docs/contributors/messaging-api.md#texts). */
+export const ReadBody = closed({
+  messaging_product: common.messaging_product,
+  status: Type.Literal('read'),
+  message_id: Type.String(),
+  typing_indicator: Type.Optional(closed({ type: Type.Literal('text') })),
 })
 
 /** Asks a person for the phone number (docs/contributors/messaging-api.md#people). */

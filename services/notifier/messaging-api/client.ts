@@ -112,8 +112,9 @@ const writeContent = (content: Content) => {
     return { type: 'interactive', interactive: { type: action.name, body: { text: content.text }, action } }
   }
   if (isPlain(content)) return { type: 'text', text: { preview_url: false, body: content.text } }
-  const { name, language, components } = content
-  return { type: 'template', template: { name, language: { code: language.code }, components } }
+  const { name, components } = content
+  const { code, policy } = content.language
+  return { type: 'template', template: { name, language: { code, ...(policy && { policy }) }, components } }
 }
 
 interface RequestParts {

@@ -117,7 +117,10 @@ export const LanguageCode = Type.String({
 /** Names an approved template and its parameters (docs/merchants/contract.md#send). */
 export const MessageTemplate = closed({
   name: TemplateName,
-  language: closed({ code: LanguageCode }),
+  language: closed({
+    code: LanguageCode,
+    policy: Type.Optional(Type.Literal('deterministic', { must: 'be "deterministic"' })),
+  }),
   components: Type.Array(Component, { maxItems: maxComponents }),
 })
 export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'> & { components: Component[] }
