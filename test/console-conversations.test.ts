@@ -94,8 +94,9 @@ if (browser) {
     notifier.control.inbound({ from: phone, text: 'opens the window of the simulator' })
     await notifier.rows(`insert into identities values ('demo', $1, $1, 'nimali.p')`, [userId])
     await notifier.rows(
-      `insert into inbound_messages (tenant_id, phone_number_id, inbound_id, recipient, type, text, happened_at, read_at,
-         kind) values ('demo', $1, '7', $2, 'text', 'Please wait a minute.', now(), now(), 'echo')`,
+      `insert into inbound_messages
+         (tenant_id, phone_number_id, inbound_id, recipient, type, text, happened_at, read_at, kind)
+       values ('demo', $1, '7', $2, 'text', 'Please wait a minute.', now(), now(), 'echo')`,
       [phoneNumberId, userId],
     )
     const { page, problems } = await openConsole(t, browser, `${url}#/conversations`)
