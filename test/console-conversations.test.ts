@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Tx } from '../services/notifier/database/tables.ts'
 import { phoneNumberId, until } from '../services/notifier/test/fixture.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
+import { toUserId } from '../simulator/messages/people.ts'
 import { findBarriers, launchBrowser, measureWidth, showScreen } from './browser.ts'
 import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 
@@ -126,6 +127,37 @@ if (browser) {
     await page.locator('.timeline').getByText(said).waitFor()
     await page.locator('.timeline').getByRole('link', { name: 'Nimali Perera' }).first().waitFor()
     await showScreen(t, page, 'parcel-conversation')
+    t.strictSame(problems, [])
+  })
+
+  t.test('staff answer a person without a number, ask for it, and see what the phone app sent', async t => {
+    const [userId, phone] = [toUserId('94770000105'), '94770000105']
+    await write('6', userId, 'Which parcel is mine?')
+    notifier.control.inbound({ from: phone, text: 'opens the window of the simulator' })
+    await notifier.rows(`insert into identities values ('demo', $1, $1, 'nimali.p')`, [userId])
+    await notifier.rows(
+      `insert into inbound_messages
+         (tenant_id, phone_number_id, inbound_id, recipient, type, text, happened_at, read_at, kind)
+       values ('demo', $1, '7', $2, 'text', 'Please wait a minute.', now(), now(), 'echo')`,
+      [phoneNumberId, userId],
+    )
+    const { page, problems } = await openConsole(t, browser, `${url}#/conversations`)
+    await signIn(page)
+    await page.locator('tbody a', { hasText: '@nimali.p' }).click()
+    await page.locator('.thread li').nth(1).waitFor()
+    t.match(await page.locator('h1').innerText(), '@nimali.p')
+    t.match(await page.locator('.thread .out').innerText(), /Please wait a minute\.\s+Sent from the phone app/)
+    await page.locator('form button:not([type=submit])', { hasText: 'Ask for the number' }).click()
+    await until('the question arrives', async () =>
+      notifier.control.messages({ to: phone }).some(({ rendered }) => rendered.buttons.includes('Share phone number')),
+    )
+    await waitUntilRead(userId)
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      t.ok((await measureWidth(page)) <= width)
+      t.strictSame(await findBarriers(page), [])
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/person-${width}.png` })
+    }
     t.strictSame(problems, [])
   })
 

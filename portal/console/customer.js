@@ -21,8 +21,8 @@ const readName = phone => {
 }
 
 /** Returns the name of the person with a phone number, in E.164 digits; undefined: no parcel names one. */
-export const useCustomerName = (/** @type {string} */ phone) =>
-  useLive(() => (may('listAllOrders') ? readName(phone) : Promise.resolve(undefined)), 0, [phone]).data
+export const useCustomerName = (/** @type {string | null} */ phone) =>
+  useLive(() => (phone && may('listAllOrders') ? readName(phone) : Promise.resolve(undefined)), 0, [phone]).data
 
 /** Shows the name of the person with a phone number; if there is none, the word for a customer. */
 export const CustomerName = ({ phone }) => useCustomerName(phone) ?? t('field.customer_name')

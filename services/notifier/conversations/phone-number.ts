@@ -5,6 +5,7 @@ import {
   getCountryCallingCode,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js'
+import { isUserId } from '../messaging-api/user-id.ts'
 import type { Person } from './conversation.ts'
 
 /** Returns a caching `normalisePhone` for many messages of a tenant: parsing is slow. */
@@ -32,8 +33,9 @@ export const listSpelt = <P extends Person>(people: readonly P[]): P[] =>
 
 const countriesByCode = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
 
-/** Returns the country of E.164 digits without the plus; undefined if they belong to no single country. */
+/** Returns the country of E.164 digits without the plus, or of a user id; undefined if no single one has the digits. */
 export const findPhoneCountry = (digits: string): string | undefined => {
+  if (isUserId(digits)) return digits.slice(0, 2)
   for (const length of [1, 2, 3]) {
     const countries = countriesByCode.get(digits.slice(0, length) as CountryCallingCode)
     if (!countries) continue

@@ -8,6 +8,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Person } from '../conversations/conversation.ts'
+import { findNames } from '../conversations/identities.ts'
 import { findConversation, findSettings } from '../conversations/queries.ts'
 import { findPerson } from '../conversations/routes.ts'
 import { Phone } from '../conversations/view.ts'
@@ -17,6 +18,7 @@ import { acceptMessages } from '../messages/accept.ts'
 import { listMessages } from '../messages/queries.ts'
 import { toBatch } from '../messages/schema.ts'
 import { OneAccepted, readAccepted } from '../messages/send-routes.ts'
+import { isUserId } from '../messaging-api/user-id.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
 import { renderMessages } from '../templates/queries.ts'
 import { findInbound, findWrittenNumber, listConversations, markRead } from './queries.ts'
@@ -35,9 +37,17 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     const { unread, channel } = view.ConversationsQuery.read(query)
     const { after, limit } = view.conversationCursor.read(query)
     const wanted = { channel, isUnread: unread === 'true' }
-    const rows = await inTenant(pool, tenant, (tx: Tx) => listConversations(tx, tenant, wanted, after[0], limit + 1))
-    const { data, next_cursor } = view.conversationCursor.toPage(rows, limit, row => [row.place])
-    return { data: data.map(view.showConversation), next_cursor }
+    const { data, next_cursor } = await inTenant(pool, tenant, async (tx: Tx) => {
+      const rows = await listConversations(tx, tenant, wanted, after[0], limit + 1)
+      const page = view.conversationCursor.toPage(rows, limit, row => [row.place])
+      const names = await findNames(
+        tx,
+        tenant,
+        page.data.map(({ recipient }) => recipient),
+      )
+      return { ...page, data: page.data.map(row => view.showConversation(row, names.get(row.recipient))) }
+    })
+    return { data, next_cursor }
   })
 
   const ListConversationMessages = {
@@ -89,7 +99,7 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     { bodyLimit: 32_768, schema: ReplyToConversation },
     async (request, reply) => {
       const { tenant, actor } = request.staff
-      const { text, channel, waybill_number: typed = '' } = request.body
+      const { text, channel, waybill_number: typed = '', asks_number: asksNumber } = request.body
       if (isBadText(text)) throw invalid({ text: [badText('text')] })
       const waybill_number = await findTyped(orders, tenant, typed)
       if (waybill_number === undefined) throw ordersUnavailable()
@@ -97,14 +107,16 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
       const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
       const about = waybill_number || null
       // Without the plus, digits may be read as a national number.
-      const message = { to: `+${recipient}`, channel: phoneNumberId, template: { text }, waybill_number: about }
+      const to = isUserId(recipient) ? recipient : `+${recipient}`
+      const template = { text, ...(asksNumber && { asksNumber }) }
+      const message = { to, channel: phoneNumberId, template, waybill_number: about }
       const given = readStaffKey(request, 'conversations/reply')
       const bytes = given && Buffer.concat([given.fingerprint, Buffer.from(recipient)])
       const key = bytes && { ...given, fingerprint: fingerprint(bytes) }
       const { traceparent } = request
       const accepted = await acceptMessages(pool, tenant, toBatch(message), { key, by: actor, traceparent })
-      const { to, ...others } = accepted.kind === 'refused' ? accepted.errors.errors : {}
-      if (to) throw invalid({ ...others, phone: to })
+      const { to: errors, ...others } = accepted.kind === 'refused' ? accepted.errors.errors : {}
+      if (errors) throw invalid({ ...others, phone: errors })
       const [data] = readAccepted(accepted, reply)
       onQueued()
       request.log.info({ message_id: data?.id }, 'reply.queued')
@@ -123,6 +135,7 @@ const readThread = async (tx: Tx, person: Person, { after, limit }: ReturnType<t
   let [lastSent, lastWritten] = after.map(part => part || undefined)
   const { now } = await findSettings(tx, tenant)
   const conversation = (await findConversation(tx, tenant, phoneNumberId, [recipient])).get(recipient)
+  const name = (await findNames(tx, tenant, [recipient])).get(recipient)
   const page = { after: lastSent, limit: limit + 1 }
   const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, page)
   const written = await findInbound(tx, person, lastWritten, limit + 1)
@@ -145,7 +158,7 @@ const readThread = async (tx: Tx, person: Person, { after, limit }: ReturnType<t
   const hasMore = sent.length + written.length > 0
   return {
     data,
-    conversation: view.showWindow(recipient, phoneNumberId, conversation?.lastInboundAt ?? null, now),
+    conversation: view.showWindow(recipient, name, phoneNumberId, conversation?.lastInboundAt ?? null, now),
     next_cursor: hasMore ? view.threadCursor.write([lastSent ?? '', lastWritten ?? '']) : null,
   }
 }

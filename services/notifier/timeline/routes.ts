@@ -68,7 +68,7 @@ const Entry = Type.Union([
   toEntry('inbound', 'A message that the customer wrote since the order was created, on any subject.', {
     id: text,
     channel: Type.String({ description: 'Phone number id.' }),
-    phone: Type.String({ description: 'E.164 digits without the plus.' }),
+    phone: Type.String({ description: 'E.164 digits without the plus, or a user id.' }),
     type: Type.String({ description: 'text, button, location, image, …' }),
     text: textOrNull,
     media_id: textOrNull,
