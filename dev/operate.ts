@@ -29,6 +29,7 @@ const operateIn = (container: string): number => {
 
 const container = isSet(`${service.toUpperCase()}_DATABASE_URL`) ? undefined : findContainer(service)
 if (container !== undefined) process.exit(operateIn(container))
-const { EMBEDDED_POSTGRES_PORT, dataFolder } = readDevSettings()
+const { EMBEDDED_POSTGRES_PORT, SIMULATOR_PORT, dataFolder } = readDevSettings()
+process.env.MESSAGING_API_URL ||= `http://127.0.0.1:${SIMULATOR_PORT}`
 Object.assign(process.env, makeEmbeddedEnvironment(EMBEDDED_POSTGRES_PORT), provisionSecrets(dataFolder))
 await import(join(root, 'services', service, 'admin.ts'))
