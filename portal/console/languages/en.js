@@ -71,10 +71,12 @@ export default {
   'class.waiting': 'Not picked up',
   'conversations.closed':
     'A text could be sent until {at}. Send a template from the parcel, or wait until the customer writes.',
+  'conversations.costs': 'This reply costs {price}; free ones left this month: {count}.',
   'conversations.count': 'New: {count}',
   'conversations.last': 'Last message',
   'conversations.never': 'The customer has not written yet. Send a template from the parcel.',
   'conversations.new': 'New',
+  'conversations.no_price': 'an unknown price (no tariff)',
   'conversations.over': 'Closed',
   'conversations.reply': 'Your reply',
   'conversations.show': 'Show',

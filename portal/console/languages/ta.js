@@ -70,10 +70,12 @@ export default {
   'class.waiting': 'இன்னும் எடுக்கப்படவில்லை',
   'conversations.closed':
     '{at} வரை உரை அனுப்ப முடிந்தது. பார்சலிலிருந்து வார்ப்புருவை அனுப்பவும், அல்லது பெறுநர் எழுதும் வரை காத்திருக்கவும்.',
+  'conversations.costs': 'இந்தப் பதிலுக்கு {price} ஆகும்; இம்மாதம் இலவசமாக மீதம்: {count}.',
   'conversations.count': 'புதியவை: {count}',
   'conversations.last': 'கடைசிச் செய்தி',
   'conversations.never': 'பெறுநர் இன்னும் எழுதவில்லை. பார்சலிலிருந்து வார்ப்புருவை அனுப்பவும்.',
   'conversations.new': 'புதியது',
+  'conversations.no_price': 'தெரியாத விலை (கட்டணம் இல்லை)',
   'conversations.over': 'மூடப்பட்டது',
   'conversations.reply': 'உங்கள் பதில்',
   'conversations.show': 'காட்டு',

@@ -3,6 +3,7 @@ import { FilterText, listQuery, oneOf, text } from '@courier/shared/lists/filter
 import { oneOf as oneOfWords, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
+import { ReplyPrice } from '../costs/queries.ts'
 import { messageIdPattern } from '../messages/insert.ts'
 import { type MessageRow, Status } from '../messages/view.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
@@ -91,6 +92,7 @@ export const Thread = Type.Object(
   {
     ...PageOf(ThreadMessage, '', undefined, { description: 'Newest first.' }).properties,
     conversation: Type.Object(window),
+    reply: Type.Optional(ReplyPrice),
   },
   { title: 'ConversationMessages' },
 )
