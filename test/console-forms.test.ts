@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth, showScreen } from './browser.ts'
 import { openConsole, signIn, startConsole } from './console.ts'
 
 const browser = await launchBrowser(t)
@@ -119,6 +119,20 @@ if (browser) {
     await orders.rows('update tenants set version = version + 1')
     await phone.page.reload()
     await phone.page.getByRole('button', { name: 'Rider on the way' }).waitFor()
+  })
+
+  t.test('asks whether messaging works, and subscribes the app', async t => {
+    await page.goto(`${url}#/channels`)
+    const number = (await notifier.call('GET', '/api/channels')).body.data[0].phone_number_id
+    notifier.control.putNumber(number, { subscribed: false, waba_id: '102290129340398' })
+    await notifier.call('PUT', `/api/channels/${number}`, { waba_id: '102290129340398' })
+    const channel = page.locator('section', { hasText: number })
+    await channel.getByRole('button', { name: 'Does messaging work?' }).click()
+    await channel.getByText('is not subscribed to account 102290129340398').waitFor()
+    await showScreen(t, page, 'doctor')
+    await channel.getByRole('button', { name: 'Subscribe the app' }).click()
+    await channel.getByText('The app is subscribed').waitFor()
+    t.equal(await channel.getByRole('button', { name: 'Subscribe the app' }).count(), 0)
   })
 
   t.test('adds and registers a number, and never shows its secrets again', async t => {

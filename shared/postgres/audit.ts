@@ -39,7 +39,7 @@ export type Action =
   | `recipient.${'read'}`
   | `request.${'accepted' | 'declined'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`
-  | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`
+  | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed' | 'subscribed'}`
   | `conversation.${'opted_out' | 'opted_in'}`
   | `templates.${'synced'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`

@@ -30,6 +30,9 @@ export const Behaviour = closed(
       description:
         'How webhooks name people: by phone number, by that and the user id, by the user id alone, or by a user id in the fields for phone numbers.',
     }),
+    prices: oneOf(['2026-10', '2025-07'], {
+      description: 'The prices in force: since October 2026 or, as before, with utility messages free in open windows.',
+    }),
   },
   { title: 'Behaviour' },
 )
@@ -41,4 +44,5 @@ export const defaultBehaviour: Behaviour = {
   answer_latency_ms: 0,
   throughput_per_second: 80,
   people: 'phones',
+  prices: '2026-10',
 }

@@ -12,7 +12,7 @@ export type Update = { status: object } | { contact: object; message: object } |
 export const writeStatus = (
   message: Message,
   { status, at, code }: Message['statuses'][number],
-  isWindowOpen: boolean,
+  isFree: boolean,
   behaviour: Behaviour,
 ): object => ({
   id: message.id,
@@ -22,7 +22,7 @@ export const writeStatus = (
     ? { recipient_user_id: toUserId(message.to) }
     : writePerson(behaviour, message.to, 'recipient_id', 'recipient_user_id')),
   ...(message.callback !== undefined && { biz_opaque_callback_data: message.callback }),
-  ...(code === undefined ? writePrice(message, status, at, isWindowOpen) : { errors: [toError(code)] }),
+  ...(code === undefined ? writePrice(message, status, at, isFree) : { errors: [toError(code)] }),
 })
 
 const toSeconds = (at: number): string => String(Math.floor(at / 1000))
@@ -36,18 +36,19 @@ const toError = (code: number): object => ({
 })
 
 /** Prices `sent`, `delivered`, and a `read` without `delivered` (docs/contributors/messaging-api.md#pricing). */
-const writePrice = (message: Message, status: string, at: number, isWindowOpen: boolean): object => {
+const writePrice = (message: Message, status: string, at: number, isFree: boolean): object => {
   if (status === 'read' && message.statuses.some(earlier => earlier.status === 'delivered')) return {}
-  const category = message.template?.category.toLowerCase() ?? 'service'
+  const category = findPriceCategory(message)
   const conversation = {
     id: message.id.slice(-32).toLowerCase(),
     ...(status === 'sent' && { expiration_timestamp: toSeconds(at + 86_400_000) }),
     origin: { type: category },
   }
-  const isFree = isWindowOpen && category === 'utility'
   const type = isFree ? 'free_customer_service' : 'regular'
   return { conversation, pricing: { billable: !isFree, pricing_model: 'PMP', type, category } }
 }
+
+export const findPriceCategory = (message: Message): string => message.template?.category.toLowerCase() ?? 'service'
 
 /** Builds the envelope of one number's updates. Adjacent statuses share a change. */
 export const writeEnvelope = (number: PhoneNumber, updates: Update[]): object => {

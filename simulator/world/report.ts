@@ -3,7 +3,7 @@ import { askNumber } from '../messages/bodies.ts'
 import { type Message, makeMessageId } from '../messages/message.ts'
 import { writeContact, writePerson } from '../messages/people.ts'
 import type { StatusWord } from '../trouble/trouble.ts'
-import { writeHead, writeStatus } from '../webhooks/payloads.ts'
+import { findPriceCategory, writeHead, writeStatus } from '../webhooks/payloads.ts'
 import type { InboundView, World } from './world.ts'
 
 /** Sets the delay of each status after the previous one, in milliseconds at delay factor 1. */
@@ -21,10 +21,28 @@ export const planStatuses = (world: World, message: Message): void => {
 /** Stores a status that a message has now, and sends it in a webhook. */
 export const reportStatus = (world: World, message: Message, status: StatusWord, code = 131000): void => {
   const step = { status, at: Date.now(), ...(status === 'failed' && { code }) }
-  const isWindowOpen = isOpen(world, message.phoneNumberId, message.to, message.acceptedAt)
-  const event = writeStatus(message, step, isWindowOpen, world.behaviour)
+  const event = writeStatus(message, step, isFree(world, message), world.behaviour)
   message.statuses.push(step)
   world.callback.send(message.phoneNumberId, { status: event })
+}
+
+const freeServiceMessages = 1000
+
+/**
+ * Returns true for a message that costs nothing (docs/contributors/messaging-api.md#pricing): with the prices of before
+ * October 2026 a utility template within an open window, since then the first service messages of a number and month.
+ */
+const isFree = (world: World, message: Message): boolean => {
+  const { phoneNumberId, to, acceptedAt } = message
+  const category = findPriceCategory(message)
+  if (world.behaviour.prices === '2025-07')
+    return category === 'utility' && isOpen(world, phoneNumberId, to, acceptedAt)
+  if (category !== 'service') return false
+  const key = `${phoneNumberId} ${new Date(acceptedAt).toISOString().slice(0, 7)}`
+  const counted = world.serviceMessages.get(key) ?? new Set<string>()
+  world.serviceMessages.set(key, counted)
+  if (counted.size < freeServiceMessages) counted.add(message.id)
+  return counted.has(message.id)
 }
 
 const windowMs = 86_400_000

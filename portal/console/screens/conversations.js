@@ -57,7 +57,14 @@ const List = ({ query }) => {
     <//>`
 }
 
-const Reply = ({ path, window: { phone, channel, open, expires_at }, onSent }) => {
+/** Says what a reply costs, to those who may read costs. */
+const ReplyCost = ({ of }) => {
+  const { amount, currency } = of.price
+  const price = amount === null ? t('conversations.no_price') : `${amount} ${currency}`
+  return html`<p class="hint">${t('conversations.costs', { price, count: number(of.free_left) })}</p>`
+}
+
+const Reply = ({ path, window: { phone, channel, open, expires_at }, cost, onSent }) => {
   const [text, setText] = useState('')
   const keys = useRef(newKeys())
   const send = useAction(async (/** @type {true | undefined} */ asks_number) => {
@@ -77,7 +84,8 @@ const Reply = ({ path, window: { phone, channel, open, expires_at }, onSent }) =
     <div class="field"><label for="reply">${t('conversations.reply')}</label>
       <textarea id="reply" rows="3" maxlength="4096" value=${text}
         onInput=${event => setText(event.target.value)}></textarea>
-      <p class="hint">${t('conversations.until', { at: dateTime(expires_at) })}</p></div>
+      <p class="hint">${t('conversations.until', { at: dateTime(expires_at) })}</p>
+      ${cost && html`<${ReplyCost} of=${cost} />`}</div>
     <${ErrorText} error=${send.error} />
     <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || text.trim() === ''}>
       ${t('message.send')}<//>
@@ -149,7 +157,7 @@ const Thread = ({ phone, query: { channel } }) => {
       ${
         may('replyToConversation') &&
         last.current &&
-        html`<${Reply} path=${path} window=${last.current} onSent=${list.reload} />`
+        html`<${Reply} path=${path} window=${last.current} cost=${list.data?.reply} onSent=${list.reload} />`
       }
     <//>`
 }

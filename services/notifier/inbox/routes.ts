@@ -1,4 +1,4 @@
-import { readStaffKey } from '@courier/shared/access/staff.ts'
+import { readStaffKey, type Staff } from '@courier/shared/access/staff.ts'
 import { IdempotentHeaders, refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
@@ -9,9 +9,11 @@ import type { Static } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Person } from '../conversations/conversation.ts'
 import { findNames } from '../conversations/identities.ts'
+import { findPhoneCountry } from '../conversations/phone-number.ts'
 import { findConversation, findSettings } from '../conversations/queries.ts'
 import { findPerson } from '../conversations/routes.ts'
 import { Phone } from '../conversations/view.ts'
+import { priceReply } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { findTyped } from '../messages/about-waybill.ts'
 import { acceptMessages } from '../messages/accept.ts'
@@ -60,9 +62,9 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
   app.get(
     '/api/conversations/:phone/messages',
     { schema: ListConversationMessages },
-    async ({ staff: { tenant }, params: { phone }, query }) =>
-      inTenant(pool, tenant, async (tx: Tx) =>
-        readThread(tx, await findWriter(tx, tenant, phone, query.channel), view.threadCursor.read(query)),
+    async ({ staff, params: { phone }, query }) =>
+      inTenant(pool, staff.tenant, async (tx: Tx) =>
+        readThread(tx, staff, await findWriter(tx, staff.tenant, phone, query.channel), view.threadCursor.read(query)),
       ),
   )
 
@@ -130,7 +132,12 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
 const findWriter = (tx: Tx, tenant: string, phone: string, channel: string | undefined): Promise<Person> =>
   findPerson(tx, tenant, phone, channel, findWrittenNumber)
 
-const readThread = async (tx: Tx, person: Person, { after, limit }: ReturnType<typeof view.threadCursor.read>) => {
+const readThread = async (
+  tx: Tx,
+  staff: Staff,
+  person: Person,
+  { after, limit }: ReturnType<typeof view.threadCursor.read>,
+) => {
   const { tenant, phoneNumberId, recipient } = person
   let [lastSent, lastWritten] = after.map(part => part || undefined)
   const { now } = await findSettings(tx, tenant)
@@ -156,9 +163,11 @@ const readThread = async (tx: Tx, person: Person, { after, limit }: ReturnType<t
     } else break
   }
   const hasMore = sent.length + written.length > 0
+  const reply = await priceReply(tx, staff, { phoneNumberId, country: findPhoneCountry(recipient), now })
   return {
     data,
     conversation: view.showWindow(recipient, name, phoneNumberId, conversation?.lastInboundAt ?? null, now),
+    ...(reply && { reply }),
     next_cursor: hasMore ? view.threadCursor.write([lastSent ?? '', lastWritten ?? '']) : null,
   }
 }

@@ -4,6 +4,7 @@ import { oneOf as oneOfWords, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import type { Name } from '../conversations/identities.ts'
+import { ReplyPrice } from '../costs/queries.ts'
 import { messageIdPattern } from '../messages/insert.ts'
 import { type MessageRow, Status } from '../messages/view.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
@@ -115,6 +116,7 @@ export const Thread = Type.Object(
   {
     ...PageOf(ThreadMessage, '', undefined, { description: 'Newest first.' }).properties,
     conversation: Type.Object(window),
+    reply: Type.Optional(ReplyPrice),
   },
   { title: 'ConversationMessages' },
 )

@@ -1,5 +1,12 @@
 import { Pool } from 'undici'
-import { collectTemplates, phoneNumberFields, readPhoneNumber, readTokenInfo } from './account-responses.ts'
+import {
+  collectTemplates,
+  phoneNumberFields,
+  readCallback,
+  readPhoneNumber,
+  readSubscribedApps,
+  readTokenInfo,
+} from './account-responses.ts'
 import { Exchange } from './exchange.ts'
 import { type Content, isPlain, listTexts } from './message-template.ts'
 import { type Accepted, type Failed, type Received, readAcceptance, readResponse, readSuccess } from './responses.ts'
@@ -52,6 +59,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
 
   return {
     product,
+    version,
     /** Sends a message (docs/merchants/contract.md#send). */
     send: async (
       credentials: Credentials,
@@ -77,6 +85,15 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
     },
     phoneNumber: (credentials: Credentials, phoneNumberId: string) =>
       request(credentials, `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, readPhoneNumber),
+    /** Reads the address to which the API posts the webhooks of a number; null if it posts them nowhere. */
+    callback: (credentials: Credentials, phoneNumberId: string) =>
+      request(credentials, `${pathTo(phoneNumberId)}?fields=webhook_configuration`, readCallback),
+    /** Reads the ids of the apps that get the webhooks of an account. */
+    subscribedApps: (credentials: Credentials, wabaId: string) =>
+      request(credentials, `${pathTo(wabaId)}/subscribed_apps`, readSubscribedApps),
+    /** Subscribes the token's app to the webhooks of an account. */
+    subscribe: (credentials: Credentials, wabaId: string) =>
+      request(credentials, `${pathTo(wabaId)}/subscribed_apps`, readSuccess, { body: {} }),
     debugToken: (credentials: Credentials) => {
       const token = encodeURIComponent(credentials.accessToken.toWellFormed())
       return request(credentials, `/debug_token?input_token=${token}`, readTokenInfo)
