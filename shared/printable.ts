@@ -22,7 +22,8 @@ export const fontCharacters = {
 
 export const isOldNumeral = (character: string): boolean => character >= '\u{111e1}' && character <= '\u{111f4}'
 
-const plainText = /^[\s -~]*$/
+/** Finds the first character beyond ASCII; most texts have none. */
+const special = /[^ -~]/
 const unprintable = new RegExp(`[^\\s${Object.values(fontCharacters).join('')}]`, 'gu')
 const codePoint = (character: string): string =>
   `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
@@ -38,9 +39,9 @@ const replaceUnprintable = (character: string): string | undefined => {
   return simple.search(unprintable) < 0 ? simple : undefined
 }
 
-/** Returns the text as labels print it: a character that no font can show becomes its code point, such as `[U+4E2D]`. */
+/** Returns the text as labels print it: a character that no font shows becomes its code point, such as `[U+4E2D]`. */
 export const toPrintable = (text: string): string =>
-  plainText.test(text)
+  !special.test(text)
     ? text
     : text
         .normalize('NFC')
@@ -48,7 +49,7 @@ export const toPrintable = (text: string): string =>
 
 /** Lists the characters that labels print as code points, each once. Costs hardly anything for plain text. */
 const findUnprintable = (text: string | null | undefined): string[] => {
-  if (!text || plainText.test(text)) return []
+  if (!text || !special.test(text) || text.search(unprintable) < 0) return []
   const odd = text.normalize('NFC').match(unprintable) ?? []
   return [...new Set(odd)].filter(character => replaceUnprintable(character) === undefined)
 }

@@ -7,8 +7,8 @@ export interface IdempotencyKey {
   /** Names the caller and the operation: the same key in another scope is another key. */
   readonly scope: string
   /**
-   * Is the scope of version 0.2.0, under which its processes may beside this one store the key and find it. Its response
-   * repeats for the same body only.
+   * Is the scope of version 0.2.0: its processes, beside this one, store and find the key there. Its response repeats
+   * for the same body only.
    */
   readonly formerScope?: string
   readonly key: string

@@ -119,7 +119,8 @@ const balanceSql = `
   ), holding as (
     select coalesce(sum(held), 0) as held,
       coalesce(json_agg(json_build_object('waybill_number', waybill_number, 'amount', held::float8,
-      'reason', reason, 'since', ${isoTime('at')}, 'invoice_no', invoice_no) order by at desc) filter (where nr <= 1000), '[]') as held_for
+      'reason', reason, 'since', ${isoTime('at')}, 'invoice_no', invoice_no) order by at desc)
+        filter (where nr <= 1000), '[]') as held_for
     from (select *, row_number() over (order by at desc) as nr from disputed) numbered
   )
   select currency, with_riders::float8, at_office::float8, banked::float8, waiting::float8, held::float8, held_for,

@@ -8,7 +8,8 @@ import { listSeries } from '../money/make-invoices.ts'
  */
 export const skipInvoiceNumbers = async (tx: Tx, tenant: string, since: Date): Promise<number> => {
   const [found] = await query<Found>(tx)`
-    select invoice_mask, invoice_ref_mask, 1 + extract(epoch from clock_timestamp() - ${since}::timestamptz) / 86400 as days,
+    select invoice_mask, invoice_ref_mask,
+      1 + extract(epoch from clock_timestamp() - ${since}::timestamptz) / 86400 as days,
       array(
         select day::date::text from generate_series((${since}::timestamptz at time zone time_zone)::date,
           (clock_timestamp() at time zone time_zone)::date, interval '1 day') as day
