@@ -1,5 +1,6 @@
 // Checks rows before anything is booked: reads their cells, finds their cities, then prices them in a dry run.
 import { ApiError, own } from '../../kit/api.js'
+import { getSession } from '../../kit/session.js'
 import { chunk } from '../merchant.js'
 import { findProblem, readMoney, readWeight } from './numbers.js'
 import { readSentence, wordRefusal } from './row-problems.js'
@@ -23,7 +24,12 @@ export const ordersAtOnce = 500
 /** @param {General} general */
 export const toGeneral = ({ merchant_business_id, origin_city_id }) => ({ merchant_business_id, origin_city_id })
 
-const readCod = (/** @type {Row} */ { values }) => readMoney(values.cod ?? '')
+/** Reads the COD; says what the sheet says of a missing one. */
+const readCod = (/** @type {Row} */ { values, marks = [] }) => {
+  const read = readMoney(values.cod ?? '', getSession().me?.tenant.currency)
+  if (read.problem !== 'missing') return read
+  return { problem: marks.find(({ field }) => field === 'cod')?.code ?? 'missing' }
+}
 const readKilograms = (/** @type {Row} */ { values, weightUnit }, /** @type {General} */ { weight }) =>
   values.weight ? readWeight(values.weight, weightUnit ?? 'kg') : readWeight(weight, 'kg')
 

@@ -1,8 +1,8 @@
 // Names the columns of a sheet. Takes the heavier of two headings, and asks when they
 // weigh the same. Pure: the page shows what this file decides.
 import { recognise } from './exports.js'
-import { fieldNames, nameField, placeAndPerson, readPart, readSide, simplify } from './headings.js'
-import { findUnit, readMoney } from './numbers.js'
+import { fieldNames, isOfAddress, nameField, placeAndPerson, readPart, readSide, simplify } from './headings.js'
+import { findMoneyUnit, findUnit, readMoney } from './numbers.js'
 
 /** @typedef {{ number: number, cells: string[] }} SheetRow `number` is the sheet's own number of the row, from 1. */
 /** @typedef {{ rows: SheetRow[] }} Sheet */
@@ -45,12 +45,16 @@ const listColumns = ({ rows }, headingRow) => {
     const words = simplify(heading)
     const { field, weight } = nameField(words)
     const samples = body.flatMap(({ cells }) => clean(cells[index]) || []).slice(0, 20)
-    const unit = field === 'weight' ? findUnit(heading) : ''
+    const unit = field === 'weight' ? findUnit(heading) : findMoneyUnit(heading)
     return { index, heading, words, field, weight, part: readPart(words, field), side: readSide(words), unit, samples }
   })
 }
 
-const isAmount = (/** @type {string} */ text) => ['ambiguous', 'fraction', undefined].includes(readMoney(text).problem)
+/** A column of Yes and No is no COD, and one of numbers no contents. */
+const fits = (/** @type {string} */ field, /** @type {string} */ text) =>
+  field === 'cod'
+    ? ['ambiguous', 'fraction', 'unit', undefined].includes(readMoney(text).problem)
+    : field !== 'description' || /\p{L}/u.test(text)
 
 /**
  * Returns the options of a field: each a list of columns. The heaviest column wins; its parts are one option together.
@@ -61,7 +65,7 @@ const listOptions = (columns, field) => {
   const candidates = columns
     .filter(column => column.field === field)
     .filter(({ side }) => !(hasReceiver && side === 'payer' && placeAndPerson.includes(field)))
-    .filter(({ samples }) => field !== 'cod' || samples.length === 0 || samples.some(isAmount))
+    .filter(({ samples }) => samples.length === 0 || samples.some(text => fits(field, text)))
   const heaviest = Math.max(...candidates.map(({ weight }) => weight))
   const winners = candidates.filter(({ weight }) => weight === heaviest)
   const parts = winners.filter(({ part }) => part > 0).sort((one, two) => one.part - two.part)
@@ -84,6 +88,8 @@ const fillRest = (columns, fields) => {
   const phone = columns.find(({ index }) => fields.get(index) === 'customer_phone')
   const others = lost('customer_phone').filter(({ side, weight }) => side === phone?.side && weight < phone.weight)
   if (others.length === 1 && !has('customer_secondary_phone')) fields.set(others[0].index, 'customer_secondary_phone')
+  for (const { index, words } of columns)
+    if (has('customer_address') && !fields.has(index) && isOfAddress(words)) fields.set(index, 'customer_address')
   const name = lost('customer_name').find(({ words }) => words === 'name')
   if (name && has('customer_name') && !has('order_no') && name.samples.every(text => /^[#a-z]{0,5}-?\d+$/i.test(text)))
     fields.set(name.index, 'order_no')

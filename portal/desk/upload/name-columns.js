@@ -4,6 +4,7 @@ import { Button } from '../../kit/actions.js'
 import { Control, findCities } from '../../kit/form.js'
 import { number, t } from '../../kit/i18n.js'
 import { html, useMemo, useState } from '../../kit/preact.js'
+import { getSession } from '../../kit/session.js'
 import { Field, Live, Panel, useLive } from '../../kit/ui.js'
 import { readBusinesses, recall, remember } from '../merchant.js'
 import { assign, chooseColumns } from './columns.js'
@@ -97,7 +98,10 @@ export const Columns = ({ sheet, onDone }) => {
     const business = general.merchant_business_id || businesses.data?.[0]?.id
     const chosen = { ...general, merchant_business_id: business }
     keep(sheet, choice, chosen)
-    onDone(toRows(sheet, choice), { ...chosen, allPrepaid: choice.allPrepaid === true })
+    onDone(toRows(sheet, choice, getSession().me?.tenant.currency), {
+      ...chosen,
+      allPrepaid: choice.allPrepaid === true,
+    })
   }
   return html`<${Panel} title=${t('upload.columns')}>
     <${General} general=${general} onGeneral=${setGeneral} businesses=${businesses} />

@@ -23,7 +23,7 @@ const saveBad = (/** @type {Row[]} */ rows) =>
   )
 
 /** Problems of COD that an amount causes: a person must read it. */
-const amountProblems = ['ambiguous', 'unit', 'fraction', 'too_large']
+const amountProblems = ['payment_unclear', 'ambiguous', 'unit', 'fraction', 'too_large']
 const lacksCod = (/** @type {Row} */ { leftOut, errors }) =>
   !leftOut && errors.cod?.some(({ code }) => !amountProblems.includes(code))
 
