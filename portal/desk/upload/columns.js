@@ -1,5 +1,4 @@
-// Names the columns of a sheet. Takes the heavier of two headings, and asks when they
-// weigh the same. Pure: the page shows what this file decides.
+// Names the columns of a sheet: takes the heavier of two headings, and asks when they weigh the same.
 import { recognise } from './exports.js'
 import { fieldNames, isOfAddress, nameField, placeAndPerson, readPart, readSide, simplify } from './headings.js'
 import { findMoneyUnit, findUnit, readMoney } from './numbers.js'
@@ -7,8 +6,7 @@ import { findMoneyUnit, findUnit, readMoney } from './numbers.js'
 /** @typedef {{ number: number, cells: string[] }} SheetRow `number` is the sheet's own number of the row, from 1. */
 /** @typedef {{ rows: SheetRow[] }} Sheet */
 /**
- * Describes a column: its field, '' if it is left out; its part of a field that several columns fill; the unit of its
- * weights; some of its cells.
+ * Describes a column: `field` is '' if it is left out; `part` is its place in a field that several columns fill.
  * @typedef {{ index: number, heading: string, words: string, field: string, part: number, side: string, weight: number,
  *   unit: string, samples: string[] }} Column
  */
@@ -29,11 +27,9 @@ export const clean = (text = '') => text.replace(/^="(.*)"$/s, '$1').replace(/^'
 const findHeadings = ({ rows }) => {
   const counts = rows
     .slice(0, 20)
-    .map(({ cells }) =>
-      cells.some(looksLikePhone) ? 0 : new Set(cells.map(cell => nameField(simplify(cell)).field).filter(Boolean)).size,
-    )
-  const most = Math.max(...counts, 2)
-  return counts.indexOf(most)
+    .map(({ cells }) => new Set(cells.map(cell => looksLikePhone(cell) || nameField(simplify(cell)).field)))
+    .map(names => (names.has(true) ? 0 : names.size - Number(names.has(''))))
+  return counts.indexOf(Math.max(...counts, 2))
 }
 
 /** @param {Sheet} sheet @param {number} headingRow @returns {Column[]} */
@@ -62,18 +58,17 @@ const fits = (/** @type {string} */ field, /** @type {string} */ text) =>
  */
 const listOptions = (columns, field) => {
   const hasReceiver = columns.some(({ side, field: of }) => side === 'receiver' && placeAndPerson.includes(of))
+  const isLeft = hasReceiver && placeAndPerson.includes(field)
   const candidates = columns
-    .filter(column => column.field === field)
-    .filter(({ side }) => !(hasReceiver && side === 'payer' && placeAndPerson.includes(field)))
+    .filter(column => column.field === field && !(isLeft && column.side === 'payer'))
     .filter(({ samples }) => samples.length === 0 || samples.some(text => fits(field, text)))
   const heaviest = Math.max(...candidates.map(({ weight }) => weight))
   const winners = candidates.filter(({ weight }) => weight === heaviest)
   const parts = winners.filter(({ part }) => part > 0).sort((one, two) => one.part - two.part)
   const wholes = winners.filter(({ part }) => part === 0)
-  const isOnlyOne = wholes.length === 1 && parts.length > 0 && parts.every(({ part }) => part > 1)
-  if (isOnlyOne) return [[...wholes, ...parts]]
-  const isClear = new Set(parts.map(({ part }) => part)).size === parts.length
-  return [...wholes.map(column => [column]), ...(isClear && parts.length > 0 ? [parts] : parts.map(part => [part]))]
+  if (wholes.length === 1 && parts.every(({ part }) => part > 1)) return [[...wholes, ...parts]]
+  const isClear = parts.length > 0 && new Set(parts.map(({ part }) => part)).size === parts.length
+  return [...wholes.map(column => [column]), ...(isClear ? [parts] : parts.map(part => [part]))]
 }
 
 /**
@@ -96,18 +91,17 @@ const fillRest = (columns, fields) => {
 }
 
 /**
- * Chooses the columns of a sheet. @param {Sheet} sheet @param {number} [headingRow] an index into the rows, or -1
- * @param {boolean} [isPlain] ignores that the headings are those of a known export
- * @returns {Choice}
+ * Chooses the columns of a sheet; `isPlain` ignores that its headings are those of a known export.
+ * @param {Sheet} sheet @param {number} [headingRow] @param {boolean} [isPlain] @returns {Choice}
  */
 export const chooseColumns = (sheet, headingRow = findHeadings(sheet), isPlain = false) => {
   const columns = listColumns(sheet, headingRow)
   const found = isPlain ? undefined : recognise(columns.map(({ heading }) => heading))
   if (found) {
-    const seen = new Set()
-    const isFirst = (/** @type {string} */ name) => !seen.has(name) && seen.add(name)
-    const name = (/** @type {Column} */ { heading }) => heading.toLowerCase()
-    const named = columns.map(each => ({ ...each, field: (isFirst(name(each)) && found.fields.get(name(each))) || '' }))
+    const names = columns.map(({ heading }) => heading.toLowerCase())
+    const field = (/** @type {string} */ name, /** @type {number} */ index) =>
+      (names.indexOf(name) === index && found.fields.get(name)) || ''
+    const named = columns.map((each, index) => ({ ...each, field: field(names[index], index) }))
     return { headingRow, export: found.name, columns: named, asked: [] }
   }
   const fields = new Map()

@@ -1,5 +1,4 @@
-// Lets the merchant name the columns of a sheet. Starts with what their headings say, or with the last choice for the
-// same headings.
+// Lets the merchant name the columns of a sheet: starts with the last choice for its headings, or what they say.
 import { Button } from '../../kit/actions.js'
 import { Control, findCities } from '../../kit/form.js'
 import { number, t } from '../../kit/i18n.js'
@@ -11,8 +10,7 @@ import { assign, chooseColumns } from './columns.js'
 import { fieldNames } from './headings.js'
 import { toRows } from './to-rows.js'
 
-/** @typedef {import('./columns.js').Choice} Choice */
-/** @typedef {import('./columns.js').Sheet} Sheet */
+/** @import { Choice, Sheet } from './columns.js' */
 
 const keptChoices = 20
 const shownRows = 20
@@ -40,10 +38,9 @@ const keep = (/** @type {Sheet} */ sheet, /** @type {Choice} */ choice, /** @typ
 
 /** Says what a known export holds: what is one parcel, paid, cancelled. */
 const Known = ({ name, rows, onPlain }) => {
-  const count = (/** @type {string} */ code) =>
-    rows.filter(row => row.leftOut === code || (!row.leftOut && row.marks.some(mark => mark.code === code))).length
-  const parcels = rows.filter(row => !row.leftOut).length
-  return html`<div class="notice good"><p><strong>${t('upload.export', { name, count: number(parcels) })}</strong></p>
+  const found = rows.flatMap(({ leftOut, marks }) => leftOut ?? ['', ...marks.map(({ code }) => code)])
+  const count = (/** @type {string} */ code) => found.filter(each => each === code).length
+  return html`<div class="notice good"><p><strong>${t('upload.export', { name, count: number(count('')) })}</strong></p>
     ${['part_of_another', 'prepaid_by_export', 'cancelled', 'payment_unclear'].map(
       code => count(code) > 0 && html`<p key=${code}>${t(`upload.export_${code}`, { count: number(count(code)) })}</p>`,
     )}
@@ -68,32 +65,25 @@ const listMissing = ({ columns, asked, allPrepaid }, { origin_city_id }) => [
 ]
 
 const General = ({ general, onGeneral, businesses }) => {
-  const set = (/** @type {string} */ name) => (/** @type {string} */ value) => onGeneral({ ...general, [name]: value })
+  const control = (/** @type {string} */ id, /** @type {string} */ name, /** @type {object} */ more) =>
+    html`<${Control} id=${id} label=${t(`upload.${id}`)} value=${general[name]}
+      onValue=${value => onGeneral({ ...general, [name]: value })} ...${more} />`
   return html`<${Live} of=${businesses}>${data => html`<div class="fields">
-    <${Control} id="business" label=${t('upload.business')} options=${data}
-      value=${general.merchant_business_id || data[0]?.id} onValue=${set('merchant_business_id')} />
-    <${Control} id="origin" label=${t('upload.origin')} find=${findCities} value=${general.origin_city_id}
-      onValue=${set('origin_city_id')} />
-    <${Control} id="weight" label=${t('upload.weight')} inputmode="decimal" value=${general.weight}
-      onValue=${set('weight')} /></div>`}<//>`
+    ${control('business', 'merchant_business_id', { options: data, value: general.merchant_business_id || data[0]?.id })}
+    ${control('origin', 'origin_city_id', { find: findCities })}
+    ${control('weight', 'weight', { inputmode: 'decimal' })}</div>`}<//>`
 }
 
 /** @param {{ sheet: Sheet, onDone: (rows: any[], general: object) => void }} props */
 export const Columns = ({ sheet, onDone }) => {
   const [choice, setChoice] = useState(() => start(sheet))
-  const [general, setGeneral] = useState({
-    ...{ weight: '1', merchant_business_id: '', origin_city_id: '' },
-    ...recall().general,
-  })
+  const [general, setGeneral] = useState({ weight: '1', origin_city_id: '', ...recall().general })
   const businesses = useLive(readBusinesses)
   const read = useMemo(() => (choice.export ? toRows(sheet, choice) : []), [choice])
   const missing = listMissing(choice, general)
   const give = (/** @type {number[]} */ indexes, /** @type {string} */ field) =>
     setChoice({ ...assign(choice, indexes, field), allPrepaid: field === 'cod' ? false : choice.allPrepaid })
-  const answer = ({ field, options }, /** @type {string} */ value) =>
-    value === 'none'
-      ? setChoice({ ...choice, asked: choice.asked.filter(each => each.field !== field) })
-      : give(options[Number(value)], field)
+  const answer = ({ field, options }, /** @type {string} */ value) => give(options[Number(value)] ?? [], field)
   const done = () => {
     const business = general.merchant_business_id || businesses.data?.[0]?.id
     const chosen = { ...general, merchant_business_id: business }

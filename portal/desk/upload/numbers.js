@@ -1,8 +1,6 @@
 // Reads amounts and weights as people write them, and refuses what can be read in two ways: money is never guessed.
 
-/** @typedef {'missing' | 'unreadable' | 'ambiguous' | 'unit' | 'fraction' | 'too_large' | 'error_cell' | 'uncalculated'
- *   | 'scientific'} Problem */
-/** @typedef {{ value?: number, problem?: Problem }} Reading */
+/** @typedef {{ value?: number, problem?: string }} Reading `row.PROBLEM` is the text of a problem. */
 
 /** Stands in a cell for a formula whose value the workbook does not hold. */
 export const uncalculated = '#UNCALCULATED'
@@ -30,7 +28,7 @@ const maxAmount = 2_147_483_647
 /**
  * Lists how numbers are written, with their decimal marks. `is` names a form that is thousands for one person and
  * decimals for another, such as `4,500`: the caller decides.
- * @type {readonly { form: RegExp, decimal?: string, is?: 'comma3' | 'point3' | 'comma2' }[]}
+ * @type {readonly { form: RegExp, decimal?: string, is?: string }[]}
  */
 const forms = [
   { form: /^(0|[1-9]\d*)$/ },
@@ -46,12 +44,12 @@ const forms = [
   { form: /^[1-9]\d{3,},\d+$|^[1-9]\d*,\d{4,}$/, decimal: ',' },
 ]
 
-/** @param {string} text @param {Record<string, Problem | 'thousands'>} rules */
+/** @param {string} text @param {Record<string, string>} rules @returns {Reading} */
 const readDigits = (text, rules) => {
   const found = forms.find(({ form }) => form.test(text))
-  if (!found) return /** @type {Reading} */ ({ problem: 'unreadable' })
-  const rule = found.is && rules[found.is]
-  if (rule && rule !== 'thousands') return /** @type {Reading} */ ({ problem: rule })
+  if (!found) return { problem: 'unreadable' }
+  const rule = rules[found.is ?? '']
+  if (rule && rule !== 'thousands') return { problem: rule }
   const last = Math.max(...[...(rule ? '' : (found.decimal ?? ''))].map(mark => text.lastIndexOf(mark)), -1)
   const [whole, decimals] = last < 0 ? [text, ''] : [text.slice(0, last), text.slice(last + 1)]
   return { value: Number(`${whole.replace(/\D/g, '')}.${decimals || 0}`) }
@@ -74,8 +72,7 @@ const findCurrency = (/** @type {string} */ code) => {
     trailing: new RegExp(`\\s*(?:/[=-]|=|/)?\\s*(?:${currency}\\.?)?\\s*(?:/[=-])?$`, 'iu'),
   }
 }
-/** @type {Map<string, ReturnType<typeof findCurrency>>} */
-const currencies = new Map()
+const currencies = /** @type {Record<string, ReturnType<typeof findCurrency>>} */ ({})
 
 /**
  * Reads an amount, such as "Rs. 4,500.00", "4500/=" or "1,50,000".
@@ -86,8 +83,8 @@ export const readMoney = (text, currency = '') => {
   const problem = plain === '' ? 'missing' : findProblem('cod', plain)
   if (problem) return { problem }
   const code = currency || 'LKR'
-  const { leading, trailing } = currencies.get(code) ?? findCurrency(code)
-  if (!currencies.has(code)) currencies.set(code, { leading, trailing })
+  currencies[code] ??= findCurrency(code)
+  const { leading, trailing } = currencies[code]
   const digits = plain.replace(leading, '').replace(trailing, '')
   if (/^\p{Sc}\s*\d|\d\s*\p{Sc}$|^\p{L}{2,9}\.?\s*\d[\d.,]*$|^\d[\d.,]*\s*\p{L}{2,9}$/u.test(digits))
     return { problem: 'unit' }
@@ -116,18 +113,15 @@ const units = /** @type {[RegExp, string][]} */ ([
 /** Returns the unit of weight that ends a heading or a cell: `kg`, `g`, `other` or ''. */
 export const findUnit = (/** @type {string} */ text) => units.find(([form]) => form.test(toPlain(text)))?.[1] ?? ''
 
-/**
- * Reads a weight in kilograms. A unit in the cell counts more than `unit`, which is that of the heading.
- * @param {string} text @param {string} unit @returns {Reading}
- */
-export const readWeight = (text, unit = 'kg') => {
+/** Reads a weight in kilograms; a unit in the cell counts more than that of the heading. @returns {Reading} */
+export const readWeight = (/** @type {string} */ text, unit = 'kg') => {
   const plain = toPlain(text)
   const problem = plain === '' ? 'missing' : findProblem('weight', plain)
   if (problem) return { problem }
   const own = findUnit(plain) || unit || 'kg'
   if (own !== 'kg' && own !== 'g') return { problem: 'unit' }
   const isGrams = own === 'g'
-  const rules = isGrams ? { comma3: 'thousands', point3: 'ambiguous' } : { comma3: 'ambiguous', point3: 'ambiguous' }
-  const read = readDigits(plain.replace(/\s*\(?[^\d\s(]+\)?$/u, ''), /** @type {any} */ (rules))
+  const rules = { comma3: isGrams ? 'thousands' : 'ambiguous', point3: 'ambiguous' }
+  const read = readDigits(plain.replace(/\s*\(?[^\d\s(]+\)?$/u, ''), rules)
   return read.value !== undefined && isGrams ? { value: read.value / 1000 } : read
 }

@@ -47,6 +47,7 @@ export const Booking = ({ upload: begun, onEnd }) => {
   const refused = chunks.filter(part => part.errors)
   const isEnded = isDone(upload) || isOld
   const open = listOpen(upload)
+  const sure = open.length > 0 ? t('upload.next_sure', { count: number(open.length) }) : ''
   const end = async () => {
     await putAway()
     onEnd()
@@ -67,17 +68,13 @@ export const Booking = ({ upload: begun, onEnd }) => {
         <${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>
         <${Button} onClick=${() => print()}>${t('upload.print')}<//>`
       }
-      ${
-        isEnded &&
-        html`<${Act} run=${end} question=${open.length > 0 ? t('upload.next_sure', { count: number(open.length) }) : ''}>
-        ${t('upload.next')}<//>`
-      }
+      ${isEnded && html`<${Act} run=${end} question=${sure}>${t('upload.next')}<//>`}
     </div>
   <//>
   ${
     isEnded &&
     open.length > 0 &&
-    html`<${Checked} key=${`${chunks.length} ${refused.length}`} rows=${upload.rest} general=${upload.general} stored=${upload}
-      onBook=${setUpload} />`
+    html`<${Checked} key=${`${chunks.length} ${refused.length}`} rows=${upload.rest}
+    general=${upload.general} stored=${upload} onBook=${setUpload} />`
   }`
 }

@@ -2,8 +2,7 @@
 import { ApiError } from '../../kit/api.js'
 import { getSession } from '../../kit/session.js'
 
-/** @typedef {import('./check-rows.js').Row} Row */
-/** @typedef {import('./check-rows.js').General} General */
+/** @import { Row, General } from './check-rows.js' */
 /**
  * `status` is the key with which the orders are booked, or which they have since; absent: they are drafts. `rows` come
  * back to the person if the chunk is refused.
@@ -15,9 +14,7 @@ import { getSession } from '../../kit/session.js'
 const keptHours = 23
 
 /**
- * @template Result
- * @param {IDBTransactionMode} mode
- * @param {(store: IDBObjectStore) => IDBRequest<Result>} act
+ * @template Result @param {IDBTransactionMode} mode @param {(store: IDBObjectStore) => IDBRequest<Result>} act
  * @returns {Promise<Result>}
  */
 const inStore = (mode, act) =>
@@ -36,10 +33,7 @@ const inStore = (mode, act) =>
     }
   })
 
-/**
- * Returns the key under which this browser stores an upload: company and login. Other people at this machine do not see
- * the upload.
- */
+/** Returns the key of an upload: other people at this machine do not see it. */
 const owner = () => `${getSession().tenant} ${getSession().me?.email}`
 
 /** Reads the upload that was begun and not yet put away. @returns {Promise<Stored | undefined>} */
@@ -57,11 +51,7 @@ export const alone = (/** @type {string} */ elsewhere, act) =>
 /** @param {Chunk} part */
 export const isLeft = ({ waybills, errors }) => !waybills && !errors
 
-/**
- * Returns true when the upload is nearly a day old: orders then forgets the keys and cannot tell which chunks it
- * booked.
- * @param {Stored} upload
- */
+/** Returns true when the upload is nearly a day old: orders then forgets the keys. @param {Stored} upload */
 export const isTooOld = ({ startedAt }) => Date.now() - startedAt > keptHours * 3_600_000
 
 /** @param {Stored} upload */

@@ -4,8 +4,7 @@ import { isCash, readExport } from './exports.js'
 import { fieldNames, placeAndPerson } from './headings.js'
 import { findProblem, readMoney, readWeight } from './numbers.js'
 
-/** @typedef {import('./columns.js').Column} Column */
-/** @typedef {import('./check-rows.js').Row} Row */
+/** @import { Choice, Column, Sheet } from './columns.js' @import { Row } from './check-rows.js' */
 
 const maxWeight = 30
 const unsure = /\ufffd|\?\?/
@@ -20,7 +19,7 @@ const markTexts = (rows, currency) => {
       code && row.marks.push({ field, code })
     for (const [field, text] of Object.entries(row.values)) {
       mark(field, findProblem(field, text))
-      mark(field, [...placeAndPerson].includes(field) && unsure.test(text) && 'replaced_characters')
+      mark(field, placeAndPerson.includes(field) && unsure.test(text) && 'replaced_characters')
     }
     mark('cod', readCod(row) > high && 'cod_high')
     mark('weight', (readWeight(row.values.weight ?? '', row.weightUnit).value ?? 0) > maxWeight && 'weight_high')
@@ -72,9 +71,8 @@ const readCells = (cells, columns) => {
 }
 
 /**
- * Reads the rows below the headings as parcels. An amount in another currency than the company's keeps its name.
- * @param {import('./columns.js').Sheet} sheet @param {import('./columns.js').Choice} choice @param {string} [currency]
- * @returns {Row[]}
+ * Reads the rows below the headings as parcels. An amount gets the currency of its row or heading, if it is not the
+ * company's. @param {Sheet} sheet @param {Choice} choice @param {string} [currency] @returns {Row[]}
  */
 export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }, currency = '') => {
   const of = (/** @type {string} */ field) => columns.filter(each => each.field === field)
