@@ -5,14 +5,14 @@ import { chunk } from '../merchant.js'
 import { findProblem, readMoney, readWeight } from './numbers.js'
 import { readSentence, wordRefusal } from './row-problems.js'
 
-/** @typedef {import('./row-problems.js').Problem} Problem */
 /** @typedef {{ id: number, name: string, state: string }} City */
+/** @import { Problem } from './row-problems.js' */
 /**
  * Describes a row of the sheet: `values` are its cells, `headings` the sheet's own and `errors` by field, '' for the
  * whole row. A mark is a doubt; `leftOut` says why the row is not booked; `isChanged`: a person has changed the row
  * since its check, which set `cod`, `price` and `currency`.
  * @typedef {{ line: number, values: Record<string, string>, headings?: Record<string, string>, weightUnit?: string,
- *   marks?: { field: string, code: string }[], leftOut?: string, isChanged?: boolean, city?: City | null,
+ *   marks: { field: string, code: string }[], leftOut?: string, isChanged?: boolean, city?: City | null,
  *   alternatives?: City[], errors: Record<string, Problem[]>, warnings: ({ field: string } & Problem)[], cod?: number,
  *   price?: number, currency?: string }} Row
  */
@@ -21,11 +21,12 @@ import { readSentence, wordRefusal } from './row-problems.js'
 const placesAtOnce = 1000
 export const ordersAtOnce = 500
 
-/** @param {General} general */
-export const toGeneral = ({ merchant_business_id, origin_city_id }) => ({ merchant_business_id, origin_city_id })
+export const toGeneral = (/** @type {General} */ { merchant_business_id, origin_city_id }) => ({
+  ...{ merchant_business_id, origin_city_id },
+})
 
 /** Reads the COD, and says what the sheet says of a missing one. @returns {import('./numbers.js').Reading} */
-const readCod = (/** @type {Row} */ { values, marks = [] }) => {
+const readCod = (/** @type {Row} */ { values, marks }) => {
   const read = readMoney(values.cod ?? '', getSession().me?.tenant.currency)
   if (read.problem !== 'missing') return read
   return { problem: marks.find(({ field }) => field === 'cod')?.code ?? 'missing' }

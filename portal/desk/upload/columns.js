@@ -3,9 +3,9 @@ import { recognise } from './exports.js'
 import { fieldNames, isOfAddress, nameField, placeAndPerson, readPart, readSide, simplify } from './headings.js'
 import { findMoneyUnit, findUnit, readMoney } from './numbers.js'
 
-/** @typedef {{ number: number, cells: string[] }} SheetRow `number` is the sheet's own number of the row, from 1. */
-/** @typedef {{ rows: SheetRow[] }} Sheet */
 /**
+ * @typedef {{ number: number, cells: string[], isHidden?: true }} SheetRow `number` is the sheet's own, from 1.
+ * @typedef {{ rows: SheetRow[] }} Sheet
  * Describes a column: `field` is '' if it is left out; `part` is its place in a field that several columns fill.
  * @typedef {{ index: number, heading: string, words: string, field: string, part: number, side: string, weight: number,
  *   unit: string, samples: string[] }} Column

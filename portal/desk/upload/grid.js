@@ -7,16 +7,19 @@ import { isBad, isGood } from './check-rows.js'
 import { fieldNames } from './headings.js'
 import { nameColumn, wordProblem } from './row-problems.js'
 
-/** @typedef {import('./check-rows.js').Row} Row */
+/** @import { Row } from './check-rows.js' */
 
 const rowsOfPage = 50
 const always = ['customer_name', 'customer_phone', 'customer_address', 'destination', 'cod', 'weight']
 const wide = ['customer_address', 'description', 'remark']
 
-/** Lists what looks unusual in a row; an error says the same better than a mark. @param {Row} row */
-const listNotes = ({ warnings, marks = [], errors }) => [...marks.filter(({ field }) => !errors[field]), ...warnings]
-/** An order that was paid is no doubt. @param {Row} row */
-const isUnusual = row => listNotes(row).some(({ code }) => code !== 'prepaid_by_export')
+/** Lists what looks unusual in a row; an error says the same better than a mark. */
+const listNotes = (/** @type {Row} */ { warnings, marks, errors }) => [
+  ...marks.filter(({ field }) => !errors[field]),
+  ...warnings,
+]
+/** An order that was paid is no doubt. */
+const isUnusual = (/** @type {Row} */ row) => listNotes(row).some(({ code }) => code !== 'prepaid_by_export')
 const isGuessed = (/** @type {Row} */ { city, values }) =>
   Boolean(city) && city?.name.toLowerCase() !== (values.destination ?? '').trim().toLowerCase()
 
@@ -31,7 +34,7 @@ const views = /** @type {Record<string, (row: Row) => boolean>} */ ({
 
 const change = (/** @type {Row} */ row, /** @type {string} */ field, /** @type {string} */ value) => {
   row.values[field] = value
-  row.marks = row.marks?.filter(mark => mark.field !== field)
+  row.marks = row.marks.filter(mark => mark.field !== field)
   row.isChanged = true
   if (field === 'destination' || (field === 'customer_address' && !row.values.destination)) row.city = undefined
 }

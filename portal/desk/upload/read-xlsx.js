@@ -118,7 +118,7 @@ const readColumn = cell =>
   [...(/^[A-Z]{1,3}/.exec(cell)?.[0] ?? '')].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1
 
 /**
- * Reads the rows that have a value and are not hidden, such as by a filter, with their numbers.
+ * Reads the rows that have a value, with their numbers; a filter hides rows.
  * @param {string} xml @param {number} maxRows @param {(type: string, style: number, text: string) => string} show
  */
 const readRows = (xml, maxRows, show) => {
@@ -141,8 +141,8 @@ const readRows = (xml, maxRows, show) => {
       while (row.length <= column) row.push('')
       row[column] = show(type, style, value).trim()
     }
-    const isRow = name === '/row' && !isHidden && row.some(cell => cell !== '')
-    if (isRow && rows.push({ number, cells: row }) === maxRows) return rows
+    const isRow = name === '/row' && row.some(cell => cell !== '')
+    if (isRow && rows.push({ number, cells: row, ...(isHidden && { isHidden }) }) === maxRows) return rows
   }
   return rows
 }

@@ -48,20 +48,16 @@ export const alone = (/** @type {string} */ elsewhere, act) =>
     return act()
   })
 
-/** @param {Chunk} part */
-export const isLeft = ({ waybills, errors }) => !waybills && !errors
+export const isLeft = (/** @type {Chunk} */ { waybills, errors }) => !waybills && !errors
 
 /** Returns true when the upload is nearly a day old: orders then forgets the keys. @param {Stored} upload */
 export const isTooOld = ({ startedAt }) => Date.now() - startedAt > keptHours * 3_600_000
 
-/** @param {Stored} upload */
-export const countBooked = ({ chunks }) => chunks.reduce((sum, { waybills }) => sum + (waybills?.length ?? 0), 0)
-/** @param {Stored} upload */
-export const isDone = ({ chunks }) => !chunks.some(isLeft)
-
-/** @param {Chunk} part */
-export const isDraft = ({ waybills, status = 'key_1' }) => waybills !== undefined && status === 'key_1'
-/** @param {Stored} upload */
-export const listDrafts = ({ chunks }) => chunks.filter(isDraft).flatMap(({ waybills = [] }) => waybills)
+export const countBooked = (/** @type {Stored} */ { chunks }) =>
+  chunks.reduce((sum, { waybills }) => sum + (waybills?.length ?? 0), 0)
+export const isDone = (/** @type {Stored} */ { chunks }) => !chunks.some(isLeft)
+export const isDraft = (/** @type {Chunk} */ { waybills, status = 'key_1' }) => Boolean(waybills) && status === 'key_1'
+export const listDrafts = (/** @type {Stored} */ { chunks }) =>
+  chunks.filter(isDraft).flatMap(({ waybills = [] }) => waybills)
 /** Lists the rows that a person has neither booked nor left out. @param {Stored} upload */
 export const listOpen = ({ rest = [] }) => rest.filter(({ leftOut }) => !leftOut)

@@ -89,8 +89,10 @@ export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }
     const named = cells[index][money] || of('cod')[0]?.unit || ''
     const isForeign = values.cod && values.cod !== '0' && named && readMoney(`${named} 1`, currency).problem
     const cod = allPrepaid ? { cod: '0' } : isForeign ? { cod: `${named} ${values.cod}` } : {}
+    const { number: line, isHidden } = body[index]
+    const why = leftOut ?? (isHidden && 'hidden')
     const rest = { headings, weightUnit, marks: [...marks], errors: {}, warnings: [] }
-    return { line: body[index].number, values: { ...values, ...cod }, ...rest, ...(leftOut && { leftOut }) }
+    return { line, values: { ...values, ...cod }, ...rest, ...(why && { leftOut: why }) }
   })
   markTexts(rows.filter(row => !row.leftOut), currency) // biome-ignore format: one line
   return rows
