@@ -11,45 +11,34 @@ export const decodeText = (/** @type {ArrayBuffer} */ bytes) => {
   return broken > valid ? new TextDecoder('windows-1252').decode(bytes) : text
 }
 
-/**
- * Finds the separator: the line `sep=` names it; or else it is whichever of tab, semicolon and comma the middle one of
- * the first lines has the most often. A tab is no part of a text.
- */
+/** Returns whichever of tab, semicolon and comma the middle one of the first lines has the most often. */
 const findSeparator = (/** @type {string} */ text) => {
-  const lines = text
-    .slice(0, 20_000)
-    .replace(/"[^"]*"/g, '')
-    .split(/\r\n?|\n/)
+  const lines = text.slice(0, 20_000).replace(/"[^"]*"/g, '').split(/\r\n?|\n/) // biome-ignore format: one line
   const filled = lines.filter(line => line.trim() !== '').slice(0, 20)
   const count = (/** @type {string} */ mark) =>
     filled.map(line => line.split(mark).length).sort((one, two) => one - two)[Math.floor(filled.length / 2)] ?? 0
-  if (count('\t') > 1) return '\t'
-  return count(';') > count(',') ? ';' : ','
+  // A tab is no part of a text.
+  return count('\t') > 1 ? '\t' : count(';') > count(',') ? ';' : ','
 }
 
 /**
- * Splits text into rows of cells. Quoted cells may have separators, line breaks and doubled quotes (RFC 4180); lines
- * end in LF, CRLF or CR. Leaves out blank rows; the others keep their numbers.
+ * Splits text into rows of cells. Quoted cells may have separators, line breaks and doubled quotes (RFC 4180); a quote
+ * that no separator follows is a letter. Lines end in LF, CRLF or CR, and a first line `sep=` names the separator.
+ * Leaves out blank rows; the others keep their numbers.
  * @param {string} text
  * @returns {import('./upload/columns.js').Sheet}
  */
 export const parseSheet = text => {
   const [, named, clean = ''] = /^\uFEFF?(?:sep=(.)(?:\r\n?|\n))?(.*)$/is.exec(text) ?? []
-  const separator = named ?? findSeparator(clean)
-  const rows = [['']]
-  let isQuoted = false
-  for (let at = 0; at < clean.length; at++) {
-    const row = /** @type {string[]} */ (rows.at(-1))
-    const mark = clean[at]
-    if (isQuoted && mark === '"' && clean[at + 1] === '"') row[row.length - 1] += clean[++at]
-    else if (mark === '"' && (isQuoted || row.at(-1) === '')) isQuoted = !isQuoted
-    else if (isQuoted) row[row.length - 1] += mark
-    else if (mark === separator) row.push('')
-    else if (mark === '\n' || (mark === '\r' && clean[at + 1] !== '\n')) rows.push([''])
-    else if (mark !== '\r') row[row.length - 1] += mark
+  const mark = `\\u${(named ?? findSeparator(clean)).charCodeAt(0).toString(16).padStart(4, '0')}`
+  const form = new RegExp(`(?:"([^"]*(?:""[^"]*)*)" *|([^${mark}\\r\\n]*))(${mark}|\\r\\n?|\\n|$)`, 'g')
+  const rows = [{ number: 1, cells: /** @type {string[]} */ ([]) }]
+  for (const [, quoted, plain, end] of clean.matchAll(form)) {
+    rows[rows.length - 1].cells.push((quoted?.replaceAll('""', '"') ?? plain).trim())
+    if (end === '') break
+    if (/[\r\n]/.test(end)) rows.push({ number: rows.length + 1, cells: [] })
   }
-  const numbered = rows.map((row, index) => ({ number: index + 1, cells: row.map(cell => cell.trim()) }))
-  return { rows: numbered.filter(({ cells }) => cells.some(cell => cell !== '')) }
+  return { rows: rows.filter(({ cells }) => cells.some(cell => cell !== '')) }
 }
 
 /**

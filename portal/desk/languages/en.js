@@ -43,6 +43,7 @@ export default {
   'field.destination': 'City',
   'left_out.by_person': 'Left out',
   'left_out.cancelled': 'Cancelled order',
+  'left_out.hidden': 'Hidden in the sheet',
   'left_out.part_of_another': 'Part of the parcel above',
   'menu.access': 'Programs and people',
   'menu.book': 'Book a parcel',

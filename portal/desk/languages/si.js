@@ -40,6 +40,7 @@ export default {
   'field.destination': 'නගරය',
   'left_out.by_person': 'අත්හැර ඇත',
   'left_out.cancelled': 'අවලංගු කළ ඇණවුමක්',
+  'left_out.hidden': 'පත්‍රයේ සඟවා ඇත',
   'left_out.part_of_another': 'ඉහත පාර්සලයේ කොටසක්',
   'menu.access': 'වැඩසටහන් සහ පුද්ගලයින්',
   'menu.book': 'පාර්සලයක් ඇණවුම් කරන්න',

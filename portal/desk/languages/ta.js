@@ -40,6 +40,7 @@ export default {
   'field.destination': 'நகரம்',
   'left_out.by_person': 'விடப்பட்டது',
   'left_out.cancelled': 'ரத்தான ஆர்டர்',
+  'left_out.hidden': 'தாளில் மறைக்கப்பட்டது',
   'left_out.part_of_another': 'மேலுள்ள பார்சலின் பகுதி',
   'menu.access': 'நிரல்களும் நபர்களும்',
   'menu.book': 'பார்சலைப் பதிவு செய்',

@@ -3,6 +3,7 @@ import { ApiError, own } from '../../kit/api.js'
 import { Control, Form, findCities, orderFields, pause, usePost } from '../../kit/form.js'
 import { money, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
+import { getSession } from '../../kit/session.js'
 import { Badge, Live, Panel, ParcelLink, useLive } from '../../kit/ui.js'
 import { readBusinesses, readStatuses, recall, remember } from '../merchant.js'
 
@@ -97,7 +98,7 @@ export const Book = () => {
 /** Reads COD and weight, or throws what is wrong with them: nothing is filled in. */
 const readAmounts = async (/** @type {Record<string, string>} */ { cod = '', weight }) => {
   const { readMoney, readWeight, wordProblem } = await loadReaders()
-  const readings = { cod: readMoney(cod), weight: readWeight(weight) }
+  const readings = { cod: readMoney(cod, getSession().me?.tenant.currency), weight: readWeight(weight) }
   const errors = Object.entries(readings).flatMap(([name, { problem }]) =>
     problem ? [[name, [wordProblem({ code: problem })]]] : [],
   )

@@ -1,15 +1,11 @@
-// Books an upload in chunks, each with a key. The browser stores the chunks before it sends them: after a closed tab or
-// a lost connection it sends the same chunks with the same keys, and orders books no chunk twice. The rows that are not
-// booked yet stay beside the chunks.
+// Books an upload in chunks, each with a key. The browser stores the chunks first, and after a closed tab or a lost
+// connection sends the same with the same keys: orders books no chunk twice. The rows not booked yet stay beside them.
 import { ApiError, own } from '../../kit/api.js'
 import { chunk, retry } from '../merchant.js'
 import { addErrors, ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
 import { alone, isDraft, isLeft, isTooOld, listOpen, readUpload, writeUpload } from './stored-upload.js'
 
-/** @typedef {import('./check-rows.js').Row} Row */
-/** @typedef {import('./check-rows.js').General} General */
-/** @typedef {import('./stored-upload.js').Chunk} Chunk */
-/** @typedef {import('./stored-upload.js').Stored} Stored */
+/** @import { Row, General } from './check-rows.js' @import { Chunk, Stored } from './stored-upload.js' */
 
 /** Reads the upload that this tab shows, unless another tab has begun one or gone on with this one meanwhile. */
 const readCurrent = async (/** @type {Stored | undefined} */ shown, /** @type {string} */ elsewhere) => {
@@ -22,11 +18,9 @@ const readCurrent = async (/** @type {Stored | undefined} */ shown, /** @type {s
 
 /**
  * Stores rows as chunks of the upload that the tab shows, or of a new one, and beside them the `rest` that a person
- * corrects later. Refuses while another tab has an upload that is not ended: its rows would be forgotten.
+ * corrects later. Refuses, as `elsewhere`, while another tab has an upload that is not ended.
  * @param {{ good: Row[], rest: Row[], general: General, status: string }} checked
- * @param {Stored | undefined} shown
- * @param {string} elsewhere the error when another tab has begun an upload
- * @returns {Promise<Stored>}
+ * @param {Stored | undefined} shown @param {string} elsewhere @returns {Promise<Stored>}
  */
 export const beginUpload = ({ good, rest, general, status }, shown, elsewhere) =>
   alone(elsewhere, async () => {
@@ -72,8 +66,7 @@ const giveBack = (upload, { rows = [], errors = {} }) => {
 
 /**
  * Books the chunks that are not booked yet, in only one tab at a time.
- * @param {Stored} upload @param {(upload: Stored) => void} onProgress
- * @param {string} elsewhere the error when another tab is booking the upload
+ * @param {Stored} upload @param {(upload: Stored) => void} onProgress @param {string} elsewhere
  */
 export const book = (upload, onProgress, elsewhere) =>
   alone(elsewhere, async () => {
@@ -89,10 +82,7 @@ export const book = (upload, onProgress, elsewhere) =>
     return current
   })
 
-/**
- * Confirms all drafts of an upload. Leaves out those that somebody has confirmed or cancelled meanwhile.
- * @param {Stored} upload @param {string} elsewhere
- */
+/** Confirms all drafts, but those confirmed or cancelled meanwhile. @param {Stored} upload @param {string} elsewhere */
 export const confirmDrafts = (upload, elsewhere) =>
   alone(elsewhere, async () => {
     const current = (await readUpload()) ?? upload
@@ -104,15 +94,13 @@ export const confirmDrafts = (upload, elsewhere) =>
     return current
   })
 
-/** Returns how many were confirmed. @param {string[]} waybills @param {string} key */
+/** Returns how many were confirmed. @param {string[]} waybills @param {string} key @returns {Promise<number>} */
 const confirmAll = async (waybills, key) => {
-  for (let drafts = waybills; ; ) {
-    const request = { method: 'POST', body: { waybill_numbers: drafts }, key: `${key} confirm ${drafts.length}` }
-    const result = await retry(() => own('/order/confirm', request)).catch(error => error)
-    if (!(result instanceof ApiError)) return drafts.length
-    const left = drafts.filter((_, index) => !result.errors[`waybill_numbers.${index}`])
-    if (result.status !== 422 || left.length === drafts.length) throw result
-    if (left.length === 0) return 0
-    drafts = left
-  }
+  if (waybills.length === 0) return 0
+  const request = { method: 'POST', body: { waybill_numbers: waybills }, key: `${key} confirm ${waybills.length}` }
+  const result = await retry(() => own('/order/confirm', request)).catch(error => error)
+  if (!(result instanceof ApiError)) return waybills.length
+  const left = waybills.filter((_, index) => !result.errors[`waybill_numbers.${index}`])
+  if (result.status !== 422 || left.length === waybills.length) throw result
+  return confirmAll(left, key)
 }

@@ -1,17 +1,18 @@
 // Checks rows before anything is booked: reads their cells, finds their cities, then prices them in a dry run.
 import { ApiError, own } from '../../kit/api.js'
+import { getSession } from '../../kit/session.js'
 import { chunk } from '../merchant.js'
 import { findProblem, readMoney, readWeight } from './numbers.js'
 import { readSentence, wordRefusal } from './row-problems.js'
 
-/** @typedef {import('./row-problems.js').Problem} Problem */
 /** @typedef {{ id: number, name: string, state: string }} City */
+/** @import { Problem } from './row-problems.js' */
 /**
- * Describes a row of the sheet: `values` are its cells by field, `headings` the sheet's own; `marks` were found when
- * the sheet was read; `errors` are by field, '' for the whole row. `leftOut` says why the row is not booked;
- * `isChanged`: a person has changed the row since its check, which set `cod`, `price` and `currency`.
+ * Describes a row of the sheet: `values` are its cells, `headings` the sheet's own and `errors` by field, '' for the
+ * whole row. A mark is a doubt; `leftOut` says why the row is not booked; `isChanged`: a person has changed the row
+ * since its check, which set `cod`, `price` and `currency`.
  * @typedef {{ line: number, values: Record<string, string>, headings?: Record<string, string>, weightUnit?: string,
- *   marks?: { field: string, code: string }[], leftOut?: string, isChanged?: boolean, city?: City | null,
+ *   marks: { field: string, code: string }[], leftOut?: string, isChanged?: boolean, city?: City | null,
  *   alternatives?: City[], errors: Record<string, Problem[]>, warnings: ({ field: string } & Problem)[], cod?: number,
  *   price?: number, currency?: string }} Row
  */
@@ -20,10 +21,16 @@ import { readSentence, wordRefusal } from './row-problems.js'
 const placesAtOnce = 1000
 export const ordersAtOnce = 500
 
-/** @param {General} general */
-export const toGeneral = ({ merchant_business_id, origin_city_id }) => ({ merchant_business_id, origin_city_id })
+export const toGeneral = (/** @type {General} */ { merchant_business_id, origin_city_id }) => ({
+  ...{ merchant_business_id, origin_city_id },
+})
 
-const readCod = (/** @type {Row} */ { values }) => readMoney(values.cod ?? '')
+/** Reads the COD, and says what the sheet says of a missing one. @returns {import('./numbers.js').Reading} */
+const readCod = (/** @type {Row} */ { values, marks }) => {
+  const read = readMoney(values.cod ?? '', getSession().me?.tenant.currency)
+  if (read.problem !== 'missing') return read
+  return { problem: marks.find(({ field }) => field === 'cod')?.code ?? 'missing' }
+}
 const readKilograms = (/** @type {Row} */ { values, weightUnit }, /** @type {General} */ { weight }) =>
   values.weight ? readWeight(values.weight, weightUnit ?? 'kg') : readWeight(weight, 'kg')
 
@@ -40,28 +47,25 @@ const needed = ['customer_name', 'customer_phone', 'customer_address']
 const readCells = (row, general) => {
   const { values } = row
   if (general.allPrepaid && readCod(row).problem) values.cod = '0'
-  const problems = Object.entries({
-    ...Object.fromEntries(Object.entries(values).map(([field, text]) => [field, findProblem(field, text)])),
-    ...Object.fromEntries(needed.filter(field => !values[field]).map(field => [field, 'missing'])),
-    cod: readCod(row).problem,
-    weight: readKilograms(row, general).problem,
-  })
-  return Object.fromEntries(problems.flatMap(([field, code]) => (code ? [[field, [{ code }]]] : [])))
+  const errors = {}
+  const add = (/** @type {string} */ field, /** @type {string | undefined} */ code) =>
+    code && Object.assign(errors, { [field]: [{ code }] })
+  for (const [field, text] of Object.entries(values)) add(field, findProblem(field, text))
+  for (const field of needed) add(field, values[field] ? undefined : 'missing')
+  add('cod', readCod(row).problem)
+  add('weight', readKilograms(row, general).problem)
+  return errors
 }
 
 /** Finds the city of each row that has no city. @param {Row[]} rows */
 const findCities = async rows => {
-  for (const some of chunk(
-    rows.filter(row => !row.city),
-    placesAtOnce,
-  )) {
-    const places = some.map(({ values }) => ({
-      text: (values.destination || values.customer_address || '?').slice(0, 255),
-    }))
+  const lost = rows.filter(row => !row.city)
+  for (const some of chunk(lost, placesAtOnce)) {
+    const texts = some.map(({ values }) => values.destination || values.customer_address || '?')
+    const places = texts.map(text => ({ text: text.slice(0, 255) }))
     const { data } = await own('/city/resolve', { method: 'POST', body: { places } })
     for (const [index, row] of some.entries()) {
-      row.city = data[index].city
-      row.alternatives = data[index].alternatives
+      Object.assign(row, { city: data[index].city, alternatives: data[index].alternatives })
       if (!row.city) row.errors.destination = [{ code: 'no_city' }]
     }
   }
@@ -96,13 +100,13 @@ const assign = (/** @type {Row[]} */ rows, /** @type {Record<string, string[]>} 
 
 /** Assigns the errors of a response to the rows. Returns false if no error is about a row. */
 export const addErrors = (/** @type {Row[]} */ rows, /** @type {Record<string, string[]>} */ errors) => {
-  const found = [...assign(rows, errors), ...findMissingRates(rows, errors['rate_card.destination_city_id'] ?? [])]
+  const found = [...assign(rows, errors), ...findMissingRates(rows, errors['rate_card.destination_city_id'])]
   for (const { row, field, problem } of found) row.errors[field] = [problem]
   return found.length > 0
 }
 
 /** Finds all rows to a city without a rate: its sentence names only the first ten of them. */
-const findMissingRates = (/** @type {Row[]} */ rows, /** @type {string[]} */ sentences) =>
+const findMissingRates = (/** @type {Row[]} */ rows, /** @type {string[]} */ sentences = []) =>
   sentences.flatMap(sentence => {
     const city = rows[Number(/ order_data\.(\d+)/.exec(sentence)?.[1])]?.city
     const problem = { code: 'no_rate', city: `${city?.name}, ${city?.state}` }
@@ -113,23 +117,16 @@ export const isBad = (/** @type {Row} */ row) => Object.keys(row.errors).length 
 /** Returns false also for a row that was not checked, such as after a lost connection. */
 export const isGood = (/** @type {Row} */ row) => row.price !== undefined && !row.isChanged && !isBad(row)
 
-/**
- * Checks rows, and sets their errors, warnings and prices. @param {Row[]} rows @param {General} general
- * @param {(done: number) => void} onProgress
- */
-export const checkRows = async (rows, general, onProgress) => {
+/** Checks rows, and sets their errors, warnings and prices. @param {Row[]} rows @param {General} general */
+export const checkRows = async (rows, general, /** @type {(done: number) => void} */ onProgress) => {
   for (const row of rows) {
     Object.assign(row, { errors: readCells(row, general), warnings: [], price: undefined, isChanged: false })
     row.cod = readCod(row).value
   }
   await findCities(rows)
-  let done = 0
-  for (const some of chunk(
-    rows.filter(row => !isBad(row)),
-    ordersAtOnce,
-  )) {
+  const good = rows.filter(row => !isBad(row))
+  for (const [index, some] of chunk(good, ordersAtOnce).entries()) {
     await tryBooking(some, general)
-    done += some.length
-    onProgress(done)
+    onProgress(index * ordersAtOnce + some.length)
   }
 }

@@ -1,14 +1,12 @@
-// Names the columns of a sheet. Takes the heavier of two headings, and asks when they
-// weigh the same. Pure: the page shows what this file decides.
+// Names the columns of a sheet: takes the heavier of two headings, and asks when they weigh the same.
 import { recognise } from './exports.js'
-import { fieldNames, nameField, placeAndPerson, readPart, readSide, simplify } from './headings.js'
-import { findUnit, readMoney } from './numbers.js'
+import { fieldNames, isOfAddress, nameField, placeAndPerson, readPart, readSide, simplify } from './headings.js'
+import { findMoneyUnit, findUnit, readMoney } from './numbers.js'
 
-/** @typedef {{ number: number, cells: string[] }} SheetRow `number` is the sheet's own number of the row, from 1. */
-/** @typedef {{ rows: SheetRow[] }} Sheet */
 /**
- * Describes a column: its field, '' if it is left out; its part of a field that several columns fill; the unit of its
- * weights; some of its cells.
+ * @typedef {{ number: number, cells: string[], isHidden?: true }} SheetRow `number` is the sheet's own, from 1.
+ * @typedef {{ rows: SheetRow[] }} Sheet
+ * Describes a column: `field` is '' if it is left out; `part` is its place in a field that several columns fill.
  * @typedef {{ index: number, heading: string, words: string, field: string, part: number, side: string, weight: number,
  *   unit: string, samples: string[] }} Column
  */
@@ -29,11 +27,9 @@ export const clean = (text = '') => text.replace(/^="(.*)"$/s, '$1').replace(/^'
 const findHeadings = ({ rows }) => {
   const counts = rows
     .slice(0, 20)
-    .map(({ cells }) =>
-      cells.some(looksLikePhone) ? 0 : new Set(cells.map(cell => nameField(simplify(cell)).field).filter(Boolean)).size,
-    )
-  const most = Math.max(...counts, 2)
-  return counts.indexOf(most)
+    .map(({ cells }) => new Set(cells.map(cell => looksLikePhone(cell) || nameField(simplify(cell)).field)))
+    .map(names => (names.has(true) ? 0 : names.size - Number(names.has(''))))
+  return counts.indexOf(Math.max(...counts, 2))
 }
 
 /** @param {Sheet} sheet @param {number} headingRow @returns {Column[]} */
@@ -45,12 +41,16 @@ const listColumns = ({ rows }, headingRow) => {
     const words = simplify(heading)
     const { field, weight } = nameField(words)
     const samples = body.flatMap(({ cells }) => clean(cells[index]) || []).slice(0, 20)
-    const unit = field === 'weight' ? findUnit(heading) : ''
+    const unit = field === 'weight' ? findUnit(heading) : findMoneyUnit(heading)
     return { index, heading, words, field, weight, part: readPart(words, field), side: readSide(words), unit, samples }
   })
 }
 
-const isAmount = (/** @type {string} */ text) => ['ambiguous', 'fraction', undefined].includes(readMoney(text).problem)
+/** A column of Yes and No is no COD, and one of numbers no contents. */
+const fits = (/** @type {string} */ field, /** @type {string} */ text) =>
+  field === 'cod'
+    ? ['ambiguous', 'fraction', 'unit', undefined].includes(readMoney(text).problem)
+    : field !== 'description' || /\p{L}/u.test(text)
 
 /**
  * Returns the options of a field: each a list of columns. The heaviest column wins; its parts are one option together.
@@ -58,18 +58,17 @@ const isAmount = (/** @type {string} */ text) => ['ambiguous', 'fraction', undef
  */
 const listOptions = (columns, field) => {
   const hasReceiver = columns.some(({ side, field: of }) => side === 'receiver' && placeAndPerson.includes(of))
+  const isLeft = hasReceiver && placeAndPerson.includes(field)
   const candidates = columns
-    .filter(column => column.field === field)
-    .filter(({ side }) => !(hasReceiver && side === 'payer' && placeAndPerson.includes(field)))
-    .filter(({ samples }) => field !== 'cod' || samples.length === 0 || samples.some(isAmount))
+    .filter(column => column.field === field && !(isLeft && column.side === 'payer'))
+    .filter(({ samples }) => samples.length === 0 || samples.some(text => fits(field, text)))
   const heaviest = Math.max(...candidates.map(({ weight }) => weight))
   const winners = candidates.filter(({ weight }) => weight === heaviest)
   const parts = winners.filter(({ part }) => part > 0).sort((one, two) => one.part - two.part)
   const wholes = winners.filter(({ part }) => part === 0)
-  const isOnlyOne = wholes.length === 1 && parts.length > 0 && parts.every(({ part }) => part > 1)
-  if (isOnlyOne) return [[...wholes, ...parts]]
-  const isClear = new Set(parts.map(({ part }) => part)).size === parts.length
-  return [...wholes.map(column => [column]), ...(isClear && parts.length > 0 ? [parts] : parts.map(part => [part]))]
+  if (wholes.length === 1 && parts.every(({ part }) => part > 1)) return [[...wholes, ...parts]]
+  const isClear = parts.length > 0 && new Set(parts.map(({ part }) => part)).size === parts.length
+  return [...wholes.map(column => [column]), ...(isClear ? [parts] : parts.map(part => [part]))]
 }
 
 /**
@@ -84,24 +83,25 @@ const fillRest = (columns, fields) => {
   const phone = columns.find(({ index }) => fields.get(index) === 'customer_phone')
   const others = lost('customer_phone').filter(({ side, weight }) => side === phone?.side && weight < phone.weight)
   if (others.length === 1 && !has('customer_secondary_phone')) fields.set(others[0].index, 'customer_secondary_phone')
+  for (const { index, words } of columns)
+    if (has('customer_address') && !fields.has(index) && isOfAddress(words)) fields.set(index, 'customer_address')
   const name = lost('customer_name').find(({ words }) => words === 'name')
   if (name && has('customer_name') && !has('order_no') && name.samples.every(text => /^[#a-z]{0,5}-?\d+$/i.test(text)))
     fields.set(name.index, 'order_no')
 }
 
 /**
- * Chooses the columns of a sheet. @param {Sheet} sheet @param {number} [headingRow] an index into the rows, or -1
- * @param {boolean} [isPlain] ignores that the headings are those of a known export
- * @returns {Choice}
+ * Chooses the columns of a sheet; `isPlain` ignores that its headings are those of a known export.
+ * @param {Sheet} sheet @param {number} [headingRow] @param {boolean} [isPlain] @returns {Choice}
  */
 export const chooseColumns = (sheet, headingRow = findHeadings(sheet), isPlain = false) => {
   const columns = listColumns(sheet, headingRow)
   const found = isPlain ? undefined : recognise(columns.map(({ heading }) => heading))
   if (found) {
-    const seen = new Set()
-    const isFirst = (/** @type {string} */ name) => !seen.has(name) && seen.add(name)
-    const name = (/** @type {Column} */ { heading }) => heading.toLowerCase()
-    const named = columns.map(each => ({ ...each, field: (isFirst(name(each)) && found.fields.get(name(each))) || '' }))
+    const names = columns.map(({ heading }) => heading.toLowerCase())
+    const field = (/** @type {string} */ name, /** @type {number} */ index) =>
+      (names.indexOf(name) === index && found.fields.get(name)) || ''
+    const named = columns.map((each, index) => ({ ...each, field: field(names[index], index) }))
     return { headingRow, export: found.name, columns: named, asked: [] }
   }
   const fields = new Map()

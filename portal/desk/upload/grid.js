@@ -7,16 +7,19 @@ import { isBad, isGood } from './check-rows.js'
 import { fieldNames } from './headings.js'
 import { nameColumn, wordProblem } from './row-problems.js'
 
-/** @typedef {import('./check-rows.js').Row} Row */
+/** @import { Row } from './check-rows.js' */
 
 const rowsOfPage = 50
 const always = ['customer_name', 'customer_phone', 'customer_address', 'destination', 'cod', 'weight']
 const wide = ['customer_address', 'description', 'remark']
 
-/** Lists what looks unusual in a row; an error says the same better than a mark. @param {Row} row */
-const listNotes = ({ warnings, marks = [], errors }) => [...marks.filter(({ field }) => !errors[field]), ...warnings]
-/** An order that was paid is no doubt. @param {Row} row */
-const isUnusual = row => listNotes(row).some(({ code }) => code !== 'prepaid_by_export')
+/** Lists what looks unusual in a row; an error says the same better than a mark. */
+const listNotes = (/** @type {Row} */ { warnings, marks, errors }) => [
+  ...marks.filter(({ field }) => !errors[field]),
+  ...warnings,
+]
+/** An order that was paid is no doubt. */
+const isUnusual = (/** @type {Row} */ row) => listNotes(row).some(({ code }) => code !== 'prepaid_by_export')
 const isGuessed = (/** @type {Row} */ { city, values }) =>
   Boolean(city) && city?.name.toLowerCase() !== (values.destination ?? '').trim().toLowerCase()
 
@@ -31,14 +34,9 @@ const views = /** @type {Record<string, (row: Row) => boolean>} */ ({
 
 const change = (/** @type {Row} */ row, /** @type {string} */ field, /** @type {string} */ value) => {
   row.values[field] = value
-  row.marks = row.marks?.filter(mark => mark.field !== field)
+  row.marks = row.marks.filter(mark => mark.field !== field)
   row.isChanged = true
   if (field === 'destination' || (field === 'customer_address' && !row.values.destination)) row.city = undefined
-}
-
-const leaveOut = (/** @type {Row} */ row, /** @type {boolean} */ isBooked) => {
-  row.leftOut = isBooked ? undefined : 'by_person'
-  if (row.price === undefined) row.isChanged = true
 }
 
 /** Lets a person choose among the cities that a row may mean. */
@@ -48,42 +46,29 @@ const Candidates = ({ row, id, label, onChange }) => {
     row.isChanged = true
     onChange()
   }
+  const toOption = ({ id, name, state }) => html`<option key=${id} value=${id}>${name}, ${state}</option>`
   return html`<select id=${id} aria-label=${`${label}: ${t('upload.alternatives')}`}
-    value=${row.city ? String(row.city.id) : ''} onChange=${event => pick(event.target.value)}>
-    <option value="">${t('upload.alternatives')}</option>
-    ${row.alternatives.map(
-      city => html`<option key=${city.id} value=${city.id}>${city.name}, ${city.state}</option>`,
-    )}</select>`
+    value=${row.city?.id ?? ''} onChange=${event => pick(event.target.value)}>
+    <option value="">${t('upload.alternatives')}</option>${row.alternatives.map(toOption)}</select>`
 }
 
 const Cell = ({ row, field, general, onChange }) => {
   const id = `row-${row.line}-${field}`
   const label = `${t('upload.line', { line: row.line })}, ${nameColumn(row, field)}`
-  const errors = row.errors[field] ?? []
-  const common = {
-    id,
-    'aria-label': label,
-    'aria-invalid': errors.length > 0 ? 'true' : undefined,
-    'aria-describedby': errors.length > 0 ? `${id}-error` : undefined,
-    inputmode: field === 'cod' || field === 'weight' ? 'decimal' : undefined,
-    disabled: Boolean(row.leftOut),
-    placeholder: field === 'weight' ? general.weight : undefined,
-    value: row.values[field] ?? '',
-    onInput: event => {
-      change(row, field, event.target.value)
-      onChange()
-    },
+  const errors = row.errors[field]
+  const input = event => {
+    change(row, field, event.target.value)
+    onChange()
   }
   const isOpen = field === 'destination' && !row.leftOut
-  return html`<div>${wide.includes(field) ? html`<textarea rows="2" ...${common}></textarea>` : html`<input ...${common} />`}
-    ${isOpen && !errors.length && row.city && html`<p class="soft">${row.city.name}, ${row.city.state}</p>`}
-    ${errors.length > 0 && html`<p class="wrong" id=${`${id}-error`}>${label}: ${errors.map(wordProblem).join(' ')}</p>`}
-    ${
-      isOpen &&
-      errors.length > 0 &&
-      row.alternatives?.length > 0 &&
-      html`<${Candidates} row=${row} id=${`row-${row.line}-city`} label=${label} onChange=${onChange} />`
-    }</div>`
+  const isAsked = isOpen && errors && row.alternatives?.length > 0
+  return html`<div><${wide.includes(field) ? 'textarea' : 'input'} rows="2" id=${id} aria-label=${label}
+      aria-invalid=${errors && 'true'} aria-describedby=${errors && `${id}-error`} disabled=${Boolean(row.leftOut)}
+      inputmode=${['cod', 'weight'].includes(field) ? 'decimal' : undefined} value=${row.values[field] ?? ''}
+      placeholder=${field === 'weight' ? general.weight : undefined} onInput=${input} />
+    ${isOpen && !errors && row.city && html`<p class="soft">${row.city.name}, ${row.city.state}</p>`}
+    ${errors && html`<p class="wrong" id=${`${id}-error`}>${label}: ${errors.map(wordProblem).join(' ')}</p>`}
+    ${isAsked && html`<${Candidates} row=${row} id=${`row-${row.line}-city`} label=${label} onChange=${onChange} />`}</div>`
 }
 
 /** Shows what was found in a row: why it is left out, or what is wrong, its price, and what looks unusual. */
@@ -93,16 +78,17 @@ const Found = ({ row, fields }) => {
   const notes = listNotes(row).map(({ field, ...problem }) =>
     field ? `${nameColumn(row, field)}: ${wordProblem(problem)}` : wordProblem(problem),
   )
-  const isWrong = isBad(row) && !row.isChanged
+  const [kind, text] = isBad(row) && !row.isChanged ? ['bad', 'upload.wrong'] : ['warn', 'upload.unchecked']
   return html`<div>
-    ${isGood(row) ? money(row.price, row.currency) : html`<${Badge} kind=${isWrong ? 'bad' : 'warn'}>${t(isWrong ? 'upload.wrong' : 'upload.unchecked')}<//>`}
+    ${isGood(row) ? money(row.price, row.currency) : html`<${Badge} kind=${kind}>${t(text)}<//>`}
     ${errors.map(([field, problems]) => html`<p key=${field} class="wrong">${problems.map(wordProblem).join(' ')}</p>`)}
     ${notes.map(note => html`<p key=${note} class="unusual">${note}</p>`)}</div>`
 }
 
 const GridRow = ({ row, fields, general, onChange }) => {
   const leave = event => {
-    leaveOut(row, event.target.checked)
+    row.leftOut = event.target.checked ? undefined : 'by_person'
+    if (row.price === undefined) row.isChanged = true
     onChange()
   }
   return html`<tr role="row" class=${row.leftOut ? 'out' : ''}>
@@ -118,12 +104,10 @@ const GridRow = ({ row, fields, general, onChange }) => {
 /** Shows a button for each view that has rows. */
 const Views = ({ rows, view, onView }) =>
   html`<div class="row">${Object.entries(views).map(([name, isShown]) => {
-    const count = rows.filter(isShown).length
-    return (
-      (count > 0 || name === view) &&
-      html`<${Button} key=${name} kind="quiet" aria-pressed=${String(name === view)}
-        onClick=${() => onView({ name, page: 0 })}>${t(`view.${name}`)} (${number(count)})<//>`
-    )
+    const [count, pick] = [rows.filter(isShown).length, () => onView({ name, page: 0 })]
+    if (count === 0 && name !== view) return null
+    return html`<${Button} key=${name} kind="quiet" aria-pressed=${String(name === view)} onClick=${pick}>
+      ${t(`view.${name}`)} (${number(count)})<//>`
   })}</div>`
 
 /** @param {{ rows: Row[], general: object, view: { name: string, page: number }, onView: any, onChange: any }} props */
@@ -133,24 +117,21 @@ export const Grid = ({ rows, general, view, onView, onChange }) => {
   const shown = rows.filter(views[view.name])
   const pages = Math.max(1, Math.ceil(shown.length / rowsOfPage))
   const page = Math.min(view.page, pages - 1)
-  const go = (/** @type {number} */ to) => onView({ ...view, page: to })
+  const show = (/** @type {Row} */ row) =>
+    html`<${GridRow} key=${row.line} row=${row} fields=${fields} general=${general} onChange=${onChange} />`
+  const turn = (/** @type {string} */ text, /** @type {number} */ to, /** @type {boolean} */ isEnd) =>
+    html`<${Button} disabled=${isEnd} onClick=${() => onView({ ...view, page: to })}>${t(text)}<//>`
   return html`<${Views} rows=${rows} view=${view.name} onView=${onView} />
     <div class="grid"><table role="table">
       <caption class="hidden">${t('upload.rows')}</caption>
       <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">${t('upload.row')}</th>
         <th role="columnheader" scope="col">${t('upload.found')}</th>
         ${fields.map(name => html`<th key=${name} role="columnheader" scope="col">${nameColumn(first, name)}</th>`)}</tr></thead>
-      <tbody role="rowgroup">${shown
-        .slice(page * rowsOfPage, (page + 1) * rowsOfPage)
-        .map(
-          row =>
-            html`<${GridRow} key=${row.line} row=${row} fields=${fields} general=${general} onChange=${onChange} />`,
-        )}</tbody></table></div>
+      <tbody role="rowgroup">${shown.slice(page * rowsOfPage, (page + 1) * rowsOfPage).map(show)}</tbody></table></div>
     ${
       pages > 1 &&
-      html`<div class="row">
-      <${Button} disabled=${page === 0} onClick=${() => go(page - 1)}>${t('page.before')}<//>
+      html`<div class="row">${turn('page.before', page - 1, page === 0)}
       <span>${t('upload.page', { page: number(page + 1), pages: number(pages) })}</span>
-      <${Button} disabled=${page === pages - 1} onClick=${() => go(page + 1)}>${t('page.next')}<//></div>`
+      ${turn('page.next', page + 1, page === pages - 1)}</div>`
     }`
 }

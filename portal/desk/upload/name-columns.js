@@ -1,17 +1,16 @@
-// Lets the merchant name the columns of a sheet. Starts with what their headings say, or with the last choice for the
-// same headings.
+// Lets the merchant name the columns of a sheet: starts with the last choice for its headings, or what they say.
 import { Button } from '../../kit/actions.js'
 import { Control, findCities } from '../../kit/form.js'
 import { number, t } from '../../kit/i18n.js'
 import { html, useMemo, useState } from '../../kit/preact.js'
+import { getSession } from '../../kit/session.js'
 import { Field, Live, Panel, useLive } from '../../kit/ui.js'
 import { readBusinesses, recall, remember } from '../merchant.js'
 import { assign, chooseColumns } from './columns.js'
 import { fieldNames } from './headings.js'
 import { toRows } from './to-rows.js'
 
-/** @typedef {import('./columns.js').Choice} Choice */
-/** @typedef {import('./columns.js').Sheet} Sheet */
+/** @import { Choice, Sheet } from './columns.js' */
 
 const keptChoices = 20
 const shownRows = 20
@@ -39,10 +38,9 @@ const keep = (/** @type {Sheet} */ sheet, /** @type {Choice} */ choice, /** @typ
 
 /** Says what a known export holds: what is one parcel, paid, cancelled. */
 const Known = ({ name, rows, onPlain }) => {
-  const count = (/** @type {string} */ code) =>
-    rows.filter(row => row.leftOut === code || (!row.leftOut && row.marks.some(mark => mark.code === code))).length
-  const parcels = rows.filter(row => !row.leftOut).length
-  return html`<div class="notice good"><p><strong>${t('upload.export', { name, count: number(parcels) })}</strong></p>
+  const found = rows.flatMap(({ leftOut, marks }) => leftOut ?? ['', ...marks.map(({ code }) => code)])
+  const count = (/** @type {string} */ code) => found.filter(each => each === code).length
+  return html`<div class="notice good"><p><strong>${t('upload.export', { name, count: number(count('')) })}</strong></p>
     ${['part_of_another', 'prepaid_by_export', 'cancelled', 'payment_unclear'].map(
       code => count(code) > 0 && html`<p key=${code}>${t(`upload.export_${code}`, { count: number(count(code)) })}</p>`,
     )}
@@ -67,69 +65,55 @@ const listMissing = ({ columns, asked, allPrepaid }, { origin_city_id }) => [
 ]
 
 const General = ({ general, onGeneral, businesses }) => {
-  const set = (/** @type {string} */ name) => (/** @type {string} */ value) => onGeneral({ ...general, [name]: value })
+  const control = (/** @type {string} */ id, /** @type {string} */ name, /** @type {object} */ more) =>
+    html`<${Control} id=${id} label=${t(`upload.${id}`)} value=${general[name]}
+      onValue=${value => onGeneral({ ...general, [name]: value })} ...${more} />`
   return html`<${Live} of=${businesses}>${data => html`<div class="fields">
-    <${Control} id="business" label=${t('upload.business')} options=${data}
-      value=${general.merchant_business_id || data[0]?.id} onValue=${set('merchant_business_id')} />
-    <${Control} id="origin" label=${t('upload.origin')} find=${findCities} value=${general.origin_city_id}
-      onValue=${set('origin_city_id')} />
-    <${Control} id="weight" label=${t('upload.weight')} inputmode="decimal" value=${general.weight}
-      onValue=${set('weight')} /></div>`}<//>`
+    ${control('business', 'merchant_business_id', { options: data, value: general.merchant_business_id || data[0]?.id })}
+    ${control('origin', 'origin_city_id', { find: findCities })}
+    ${control('weight', 'weight', { inputmode: 'decimal' })}</div>`}<//>`
 }
 
 /** @param {{ sheet: Sheet, onDone: (rows: any[], general: object) => void }} props */
 export const Columns = ({ sheet, onDone }) => {
   const [choice, setChoice] = useState(() => start(sheet))
-  const [general, setGeneral] = useState({
-    ...{ weight: '1', merchant_business_id: '', origin_city_id: '' },
-    ...recall().general,
-  })
+  const [general, setGeneral] = useState({ weight: '1', origin_city_id: '', ...recall().general })
   const businesses = useLive(readBusinesses)
   const read = useMemo(() => (choice.export ? toRows(sheet, choice) : []), [choice])
   const missing = listMissing(choice, general)
   const give = (/** @type {number[]} */ indexes, /** @type {string} */ field) =>
     setChoice({ ...assign(choice, indexes, field), allPrepaid: field === 'cod' ? false : choice.allPrepaid })
-  const answer = ({ field, options }, /** @type {string} */ value) =>
-    value === 'none'
-      ? setChoice({ ...choice, asked: choice.asked.filter(each => each.field !== field) })
-      : give(options[Number(value)], field)
   const done = () => {
     const business = general.merchant_business_id || businesses.data?.[0]?.id
     const chosen = { ...general, merchant_business_id: business }
     keep(sheet, choice, chosen)
-    onDone(toRows(sheet, choice), { ...chosen, allPrepaid: choice.allPrepaid === true })
+    onDone(toRows(sheet, choice, getSession().me?.tenant.currency), {
+      ...chosen,
+      allPrepaid: choice.allPrepaid === true,
+    })
   }
+  // biome-ignore format: markup
   return html`<${Panel} title=${t('upload.columns')}>
     <${General} general=${general} onGeneral=${setGeneral} businesses=${businesses} />
     <${Field} id="headings" label=${t('upload.headings')} value=${choice.headingRow}
       onChange=${event => setChoice(chooseColumns(sheet, Number(event.target.value)))}>
-      ${sheet.rows.slice(0, shownRows).map(
-        (row, index) => html`<option key=${index} value=${index}>
-        ${t('upload.line', { line: row.number })}: ${row.cells.filter(Boolean).join(' | ').slice(0, 60)}</option>`,
-      )}
+      ${sheet.rows.slice(0, shownRows).map((row, index) => html`<option key=${index} value=${index}>
+        ${t('upload.line', { line: row.number })}: ${row.cells.filter(Boolean).join(' | ').slice(0, 60)}</option>`)}
       <option value="-1">${t('upload.headings_none')}</option><//>
-    ${
-      choice.export
-        ? html`<${Known} name=${choice.export} rows=${read}
-          onPlain=${() => setChoice(chooseColumns(sheet, choice.headingRow, true))} />`
-        : html`<${Field} id="all-prepaid" type="checkbox" label=${t('upload.all_prepaid')} checked=${choice.allPrepaid}
-          onChange=${({ target }) => setChoice({ ...assign(choice, [], 'cod'), allPrepaid: target.checked })} />`
-    }
-    ${
-      choice.asked.length > 0 &&
-      html`<div class="fields notice">${choice.asked.map(
-        question => html`<${Question} key=${question.field} question=${question} columns=${choice.columns}
-        onAnswer=${value => value && answer(question, value)} />`,
-      )}</div>`
-    }
+    ${choice.export
+      ? html`<${Known} name=${choice.export} rows=${read}
+        onPlain=${() => setChoice(chooseColumns(sheet, choice.headingRow, true))} />`
+      : html`<${Field} id="all-prepaid" type="checkbox" label=${t('upload.all_prepaid')} checked=${choice.allPrepaid}
+        onChange=${({ target }) => setChoice({ ...assign(choice, [], 'cod'), allPrepaid: target.checked })} />`}
+    ${choice.asked.length > 0 && html`<div class="fields notice">${choice.asked.map(question =>
+      html`<${Question} key=${question.field} question=${question} columns=${choice.columns}
+        onAnswer=${value => value && give(question.options[Number(value)] ?? [], question.field)} />`)}</div>`}
     <details open=${!choice.export}><summary>${t('upload.all_columns', { count: number(choice.columns.length) })}</summary>
-    <div class="fields">${choice.columns.map(
-      ({ index, heading, field, samples }) => html`<${Field} key=${index} id=${`column-${index}`} value=${field}
-        label=${`${index + 1}. ${heading}`} hint=${samples.slice(0, 3).join(' · ')} disabled=${Boolean(choice.export)}
-        onChange=${event => give([index], event.target.value)}>
-        <option value="">${t('upload.ignore')}</option>
-        ${fieldNames.map(name => html`<option key=${name} value=${name}>${t(`field.${name}`)}</option>`)}<//>`,
-    )}</div></details>
+    <div class="fields">${choice.columns.map(({ index, heading, field, samples }) =>
+      html`<${Field} key=${index} id=${`column-${index}`} value=${field} label=${`${index + 1}. ${heading}`}
+        hint=${samples.slice(0, 3).join(' · ')} disabled=${Boolean(choice.export)}
+        onChange=${event => give([index], event.target.value)}><option value="">${t('upload.ignore')}</option>
+        ${fieldNames.map(name => html`<option key=${name} value=${name}>${t(`field.${name}`)}</option>`)}<//>`)}</div></details>
     <div class="row"><${Button} kind="primary" onClick=${done}
       missing=${missing.length > 0 ? t('upload.missing', { what: missing.join(' · ') }) : ''}>${t('upload.check')}<//></div>
   <//>`

@@ -1,8 +1,6 @@
 // Reads amounts and weights as people write them, and refuses what can be read in two ways: money is never guessed.
 
-/** @typedef {'missing' | 'unreadable' | 'ambiguous' | 'unit' | 'fraction' | 'too_large' | 'error_cell' | 'uncalculated'
- *   | 'scientific'} Problem */
-/** @typedef {{ value?: number, problem?: Problem }} Reading */
+/** @typedef {{ value?: number, problem?: string }} Reading `row.PROBLEM` is the text of a problem. */
 
 /** Stands in a cell for a formula whose value the workbook does not hold. */
 export const uncalculated = '#UNCALCULATED'
@@ -17,7 +15,8 @@ export const findProblem = (/** @type {string} */ field, /** @type {string} */ t
   return isPhone(field) && /^\+?\d([.,]\d+)?e[+]?\d+$/i.test(text) ? 'scientific' : undefined
 }
 
-const simplify = (/** @type {string} */ text) =>
+/** Removes what nobody sees: marks of direction, and the width of spaces and letters. */
+export const toPlain = (/** @type {string} */ text) =>
   text
     .normalize('NFKC')
     .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, '')
@@ -29,7 +28,7 @@ const maxAmount = 2_147_483_647
 /**
  * Lists how numbers are written, with their decimal marks. `is` names a form that is thousands for one person and
  * decimals for another, such as `4,500`: the caller decides.
- * @type {readonly { form: RegExp, decimal?: string, is?: 'comma3' | 'point3' | 'comma2' }[]}
+ * @type {readonly { form: RegExp, decimal?: string, is?: string }[]}
  */
 const forms = [
   { form: /^(0|[1-9]\d*)$/ },
@@ -45,33 +44,63 @@ const forms = [
   { form: /^[1-9]\d{3,},\d+$|^[1-9]\d*,\d{4,}$/, decimal: ',' },
 ]
 
-/** @param {string} text @param {Record<string, Problem | 'thousands'>} rules */
+/** @param {string} text @param {Record<string, string>} rules @returns {Reading} */
 const readDigits = (text, rules) => {
   const found = forms.find(({ form }) => form.test(text))
-  if (!found) return /** @type {Reading} */ ({ problem: 'unreadable' })
-  const rule = found.is && rules[found.is]
-  if (rule && rule !== 'thousands') return /** @type {Reading} */ ({ problem: rule })
+  if (!found) return { problem: 'unreadable' }
+  const rule = rules[found.is ?? '']
+  if (rule && rule !== 'thousands') return { problem: rule }
   const last = Math.max(...[...(rule ? '' : (found.decimal ?? ''))].map(mark => text.lastIndexOf(mark)), -1)
   const [whole, decimals] = last < 0 ? [text, ''] : [text.slice(0, last), text.slice(last + 1)]
   return { value: Number(`${whole.replace(/\D/g, '')}.${decimals || 0}`) }
 }
 
-const currency = '(?:rs|lkr|slr|rupees|රු|රුපියල්|ரூ|ரூபாய்)'
-const leading = new RegExp(`^${currency}\\.?\\s*`, 'iu')
-const trailing = new RegExp(`\\s*(?:/[=-]|=|/)?\\s*(?:${currency}\\.?)?\\s*(?:/[=-])?$`, 'iu')
+const rupees = 'rupees|slr|rs|රුපියල්|රු|ரூபாய்|ரூ'
 
-/** Reads an amount, such as "Rs. 4,500.00", "4500/=" or "1,50,000". @param {string} text @returns {Reading} */
-export const readMoney = text => {
-  const plain = simplify(text)
+/** Finds a currency before and after an amount, as people write it: its code, its sign, and the words of rupees. */
+const findCurrency = (/** @type {string} */ code) => {
+  const style = new Intl.NumberFormat('en', { style: 'currency', currency: code, currencyDisplay: 'narrowSymbol' })
+  const sign = toPlain(style.formatToParts(0).find(({ type }) => type === 'currency')?.value ?? '')
+  const words = [
+    code,
+    sign.replace(/[$.]/g, '\\$&'),
+    /^(rs|₹)$/i.test(sign) ? rupees : code === 'BDT' ? 'taka|tk' : code,
+  ]
+  const currency = `(?:${words.join('|')})`
+  return {
+    leading: new RegExp(`^${currency}\\.?\\s*`, 'iu'),
+    trailing: new RegExp(`\\s*(?:/[=-]|=|/)?\\s*(?:${currency}\\.?)?\\s*(?:/[=-])?$`, 'iu'),
+  }
+}
+const currencies = /** @type {Record<string, ReturnType<typeof findCurrency>>} */ ({})
+
+/**
+ * Reads an amount, such as "Rs. 4,500.00", "4500/=" or "1,50,000".
+ * @param {string} text @param {string} [currency] the company's @returns {Reading}
+ */
+export const readMoney = (text, currency = '') => {
+  const plain = toPlain(text)
   const problem = plain === '' ? 'missing' : findProblem('cod', plain)
   if (problem) return { problem }
+  const code = currency || 'LKR'
+  currencies[code] ??= findCurrency(code)
+  const { leading, trailing } = currencies[code]
   const digits = plain.replace(leading, '').replace(trailing, '')
-  if (/^\p{Sc}\s*\d|\d\s*\p{Sc}$|^[a-z]{3}\.?\s*\d[\d.,]*$|^\d[\d.,]*\s*[a-z]{3}$/iu.test(digits))
+  if (/^\p{Sc}\s*\d|\d\s*\p{Sc}$|^\p{L}{2,9}\.?\s*\d[\d.,]*$|^\d[\d.,]*\s*\p{L}{2,9}$/u.test(digits))
     return { problem: 'unit' }
   const read = readDigits(digits, { comma3: 'thousands', point3: 'ambiguous', comma2: 'ambiguous' })
   if (read.value === undefined) return read
   if (read.value > maxAmount) return { problem: 'too_large' }
   return Number.isInteger(read.value) ? read : { problem: 'fraction' }
+}
+
+/** Returns the currency, or a part of one, that ends the heading of an amount, such as "COD (USD)"; or ''. */
+export const findMoneyUnit = (/** @type {string} */ heading) => {
+  const [, inside, last = ''] = /\(([^()]+)\)\s*$|(\S+)\s*$/.exec(heading) ?? []
+  const unit = (inside ?? last).trim()
+  if (/^'?0{3}s?$/.test(unit)) return 'thousands'
+  const isCode = /^[A-Z]{3}$/.test(unit) && Intl.supportedValuesOf('currency').includes(unit)
+  return isCode || /^(\p{Sc}|rs\.?|cents?|paise|thousands?)$/iu.test(unit) ? unit : ''
 }
 
 /** Lists the units of weight; the desk converts no other. */
@@ -82,21 +111,17 @@ const units = /** @type {[RegExp, string][]} */ ([
 ])
 
 /** Returns the unit of weight that ends a heading or a cell: `kg`, `g`, `other` or ''. */
-export const findUnit = (/** @type {string} */ text) =>
-  units.find(([form]) => form.test(simplify(text).replace(/\u200d/g, '')))?.[1] ?? ''
+export const findUnit = (/** @type {string} */ text) => units.find(([form]) => form.test(toPlain(text)))?.[1] ?? ''
 
-/**
- * Reads a weight in kilograms. A unit in the cell counts more than `unit`, which is that of the heading.
- * @param {string} text @param {string} unit @returns {Reading}
- */
-export const readWeight = (text, unit = 'kg') => {
-  const plain = simplify(text)
+/** Reads a weight in kilograms; a unit in the cell counts more than that of the heading. @returns {Reading} */
+export const readWeight = (/** @type {string} */ text, unit = 'kg') => {
+  const plain = toPlain(text)
   const problem = plain === '' ? 'missing' : findProblem('weight', plain)
   if (problem) return { problem }
   const own = findUnit(plain) || unit || 'kg'
   if (own !== 'kg' && own !== 'g') return { problem: 'unit' }
   const isGrams = own === 'g'
-  const rules = isGrams ? { comma3: 'thousands', point3: 'ambiguous' } : { comma3: 'ambiguous', point3: 'ambiguous' }
-  const read = readDigits(plain.replace(/\s*\(?[^\d\s(]+\)?$/u, ''), /** @type {any} */ (rules))
+  const rules = { comma3: isGrams ? 'thousands' : 'ambiguous', point3: 'ambiguous' }
+  const read = readDigits(plain.replace(/\s*\(?[^\d\s(]+\)?$/u, ''), rules)
   return read.value !== undefined && isGrams ? { value: read.value / 1000 } : read
 }

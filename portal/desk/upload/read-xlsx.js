@@ -1,6 +1,5 @@
-// Reads the first visible sheet of an Excel workbook. The desk loads this file once somebody chooses a workbook. The
-// reader is our own, because readers on npm unpack without a limit, in workers or with parsers that our content policy
-// forbids.
+// Reads the first visible sheet of an Excel workbook. The reader is our own, because readers on npm unpack without a
+// limit, in workers or with parsers that our content policy forbids.
 import { uncalculated } from './numbers.js'
 
 const maxFileBytes = 10_000_000
@@ -14,12 +13,8 @@ const refuse = (/** @type {string} */ reason) => {
   throw new SheetError(reason)
 }
 
-/**
- * Lists the packed parts of a ZIP archive by name.
- * @param {Blob} file
- * @returns {Promise<Map<string, { method: number, bytes: Blob }>>}
- */
-const listParts = async file => {
+/** Lists the packed parts of a ZIP archive by name. @returns {Promise<Map<string, { method: number, bytes: Blob }>>} */
+const listParts = async (/** @type {Blob} */ file) => {
   const view = new DataView(await file.arrayBuffer())
   const short = (/** @type {number} */ at) => view.getUint16(at, true)
   const long = (/** @type {number} */ at) => view.getUint32(at, true)
@@ -55,19 +50,19 @@ const entities = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 const decode = (/** @type {string} */ text) =>
   text.replace(
     /&(?:#x([\da-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));|_x([\dA-F]{4})_/gi,
-    (_, hex, digits, name, escaped) =>
-      name
-        ? entities[name]
-        : String.fromCodePoint(Math.min(digits ? Number(digits) : Number.parseInt(hex ?? escaped, 16), 0x10ffff)),
+    (_, hex, digits, name, own) => {
+      const code = digits ? Number(digits) : Number.parseInt(hex ?? own, 16)
+      return name ? entities[name] : String.fromCodePoint(Math.min(code, 0x10ffff))
+    },
   )
 
 /**
- * Yields the tags of a document: the name without a prefix (`/c` ends a `c`), a reader of the attributes, and the text
- * that follows.
- * @param {string} xml
+ * Yields the tags of a document but phonetic hints: the name without a prefix (`/c` ends a `c`), a reader of the
+ * attributes, and the text that follows. @param {string} xml
  */
 function* readTags(xml) {
-  for (const [, inside = '', text = ''] of xml.matchAll(/<([^<>]*)>([^<]*)/g)) {
+  const spoken = /<((?:[\w.-]+:)?rPh)\b[^<>]*>.*?<\/\1>/gs
+  for (const [, inside = '', text = ''] of xml.replace(spoken, '').matchAll(/<([^<>]*)>([^<]*)/g)) {
     const [, slash = '', name = ''] = /^(\/?)(?:[\w.-]+:)?([\w.-]+)/.exec(inside) ?? []
     const read = (/** @type {string} */ wanted) => {
       const [, quoted, single] = new RegExp(`\\s${wanted}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`).exec(inside) ?? []
@@ -77,14 +72,12 @@ function* readTags(xml) {
   }
 }
 
-/** Reads the texts that cells refer to, without phonetic hints. @param {string} xml */
+/** Reads the texts that cells refer to. @param {string} xml */
 const readTexts = xml => {
   const texts = /** @type {string[]} */ ([])
-  let isSpoken = false
   for (const { name, text } of readTags(xml)) {
     if (name === 'si') texts.push('')
-    else if (name === 'rPh' || name === '/rPh') isSpoken = name === 'rPh'
-    else if (name === 't' && !isSpoken) texts[texts.length - 1] += decode(text)
+    else if (name === 't') texts[texts.length - 1] += decode(text)
   }
   return texts
 }
@@ -92,10 +85,7 @@ const readTexts = xml => {
 const isDate = (/** @type {number} */ id, code = '') =>
   (id >= 14 && id <= 22) || (id >= 45 && id <= 47) || /[dmyhs]/i.test(code.replace(/"[^"]*"|\\.|\[[^\]]*\]/g, ''))
 
-/**
- * Reads the number format of each style: `date`, zeros such as `0000000000` for a number with at least that many
- * digits, or neither.
- */
+/** Reads the number format of each style: `date`, or its code, such as `0000000000` for ten digits. */
 const readStyles = (/** @type {string} */ xml) => {
   const codes = new Map()
   const styles = /** @type {string[]} */ ([])
@@ -116,11 +106,8 @@ const writeNumber = (/** @type {string} */ text, style = '', epoch = 25_569) => 
   const value = Number(text)
   if (text === '' || !Number.isFinite(value)) return text
   const date = new Date(Math.round((value - epoch) * 86_400) * 1000)
-  if (style === 'date' && value >= 1 && value < 1e6)
-    return date
-      .toISOString()
-      .slice(0, Number.isInteger(value) ? 10 : 16)
-      .replace('T', ' ')
+  const digits = Number.isInteger(value) ? 10 : 16
+  if (style === 'date' && value >= 1 && value < 1e6) return date.toISOString().slice(0, digits).replace('T', ' ')
   // Writes 1.125 as 1.1250: a point before three digits may stand for thousands, and this one does not.
   const plain = String(Number(value.toPrecision(15))).replace(/\.\d{3}$/, '$&0')
   return /^0+$/.test(style) ? plain.padStart(style.length, '0') : plain
@@ -131,40 +118,37 @@ const readColumn = cell =>
   [...(/^[A-Z]{1,3}/.exec(cell)?.[0] ?? '')].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1
 
 /**
- * Reads the rows that have a value, with their numbers.
- * @param {string} xml
- * @param {number} maxRows
- * @param {(type: string, style: number, text: string) => string} show
+ * Reads the rows that have a value, with their numbers; a filter hides rows.
+ * @param {string} xml @param {number} maxRows @param {(type: string, style: number, text: string) => string} show
  */
 const readRows = (xml, maxRows, show) => {
   const rows = /** @type {import('./columns.js').SheetRow[]} */ ([])
   let [row, number, column, type, style, value] = [/** @type {string[]} */ ([]), 0, -1, '', 0, '']
-  let [isSpoken, isFormula] = [false, false]
+  let [isFormula, isHidden] = [false, false]
   for (const { name, isEmpty, read, text } of readTags(xml)) {
-    if (name === 'row') [row, number, column] = [[], Number(read('r')) || number + 1, -1]
-    else if (name === 'c') {
+    if (name === 'row') {
+      ;[row, number, column] = [[], Number(read('r')) || number + 1, -1]
+      isHidden = /^(1|true)$/.test(read('hidden'))
+    } else if (name === 'c') {
       const found = readColumn(read('r'))
       column = found < 0 ? column + 1 : found
       ;[type, style, value, isFormula] = [read('t'), Number(read('s')), '', false]
-    } else if (name === 'rPh' || name === '/rPh') isSpoken = name === 'rPh'
-    else if (name === 'f') isFormula = true
-    else if ((name === 'v' || name === 't') && !isSpoken) value += decode(text)
+    } else if (name === 'f') isFormula = true
+    else if (name === 'v' || name === 't') value += decode(text)
     if (name === '/c' && isFormula && value === '' && type !== 'str') [type, value] = ['str', uncalculated]
     if ((name === '/c' || (name === 'c' && isEmpty)) && value !== '') {
       if (column >= maxColumns) refuse('too_large')
       while (row.length <= column) row.push('')
       row[column] = show(type, style, value).trim()
     }
-    if (name === '/row' && row.some(cell => cell !== '') && rows.push({ number, cells: row }) === maxRows) return rows
+    const isRow = name === '/row' && row.some(cell => cell !== '')
+    if (isRow && rows.push({ number, cells: row, ...(isHidden && { isHidden }) }) === maxRows) return rows
   }
   return rows
 }
 
-/**
- * Reads the first visible sheet of a workbook, up to `maxRows` rows.
- * @param {Blob} file @param {number} maxRows @returns {Promise<import('./columns.js').Sheet>}
- */
-export const readWorkbook = async (file, maxRows) => {
+/** Reads the first visible sheet of a workbook. @returns {Promise<import('./columns.js').Sheet>} */
+export const readWorkbook = async (/** @type {Blob} */ file, /** @type {number} */ maxRows) => {
   if (file.size > maxFileBytes) refuse('too_large')
   const parts = await listParts(file).catch(() => refuse('unreadable'))
   const open = async (/** @type {string} */ path) => {

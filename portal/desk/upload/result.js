@@ -24,14 +24,12 @@ const Statuses = ({ upload, onChange }) => {
   const elsewhere = upload.chunks.reduce((sum, { noDrafts = 0 }) => sum + noDrafts, 0)
   const confirmed = countBooked(upload) - drafts - elsewhere
   const confirm = async () => onChange({ ...(await confirmDrafts(upload, t('upload.elsewhere'))) })
+  // biome-ignore format: markup
   return html`<${Live} of=${statuses} lines=${1}>${names => html`
     ${confirmed > 0 && html`<p><${Badge} kind="good">${statusName(names.confirmed)}<//> ${t('upload.confirmed', { count: number(confirmed) })}</p>`}
     ${elsewhere > 0 && html`<p class="notice">${t('upload.no_drafts', { count: number(elsewhere) })}</p>`}
-    ${
-      drafts > 0 &&
-      html`<div class="notice row"><p><${Badge} kind="warn">${statusName(names.draft)}<//> ${t('upload.drafts', { count: number(drafts) })}</p>
-        ${names.mayConfirm && html`<${Act} kind="primary" run=${confirm}>${t('upload.confirm', { count: number(drafts) })}<//>`}</div>`
-    }`}<//>`
+    ${drafts > 0 && html`<div class="notice row"><p><${Badge} kind="warn">${statusName(names.draft)}<//> ${t('upload.drafts', { count: number(drafts) })}</p>
+        ${names.mayConfirm && html`<${Act} kind="primary" run=${confirm}>${t('upload.confirm', { count: number(drafts) })}<//>`}</div>`}`}<//>`
 }
 
 /** Books an upload, sums it up, and shows the rows that are not booked yet. */
@@ -42,18 +40,19 @@ export const Booking = ({ upload: begun, onEnd }) => {
   const run = useAction(async () => setUpload({ ...(await book(upload, setUpload, t('upload.elsewhere'))) }))
   const isOld = isTooOld(upload)
   useEffect(() => void (!isOld && !isDone(upload) && run.run()), [chunks.length])
-  const booked = countBooked(upload)
   const waybills = chunks.flatMap(part => part.waybills ?? [])
   const refused = chunks.filter(part => part.errors)
   const isEnded = isDone(upload) || isOld
   const open = listOpen(upload)
+  const sure = open.length > 0 ? t('upload.next_sure', { count: number(open.length) }) : ''
   const end = async () => {
     await putAway()
     onEnd()
   }
+  // biome-ignore format: markup
   return html`<${Panel} title=${isDone(upload) ? t('upload.done') : t('upload.booking')}>
-    <progress max=${total || 1} value=${booked} aria-label=${t('upload.booking')}></progress>
-    <p role="status"><strong>${t('upload.booked', { count: number(booked), total: number(total) })}</strong></p>
+    <progress max=${total || 1} value=${waybills.length} aria-label=${t('upload.booking')}></progress>
+    <p role="status"><strong>${t('upload.booked', { count: number(waybills.length), total: number(total) })}</strong></p>
     ${waybills.length > 0 && html`<p>${waybills[0]} – ${waybills.at(-1)}</p>`}
     ${isDone(upload) && html`<${Statuses} upload=${upload} onChange=${setUpload} />`}
     ${isOld && !isDone(upload) && html`<p class="notice">${t('upload.too_old')}</p>`}
@@ -61,23 +60,12 @@ export const Booking = ({ upload: begun, onEnd }) => {
     <${ErrorText} error=${run.error} />
     <div class="row">
       ${run.error && html`<${Button} kind="primary" onClick=${() => run.run()}>${t('upload.continue')}<//>`}
-      ${
-        waybills.length > 0 &&
-        html`<${Button} onClick=${() => saveWaybills(upload)}>${t('upload.waybills')}<//>
+      ${waybills.length > 0 && html`<${Button} onClick=${() => saveWaybills(upload)}>${t('upload.waybills')}<//>
         <${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>
-        <${Button} onClick=${() => print()}>${t('upload.print')}<//>`
-      }
-      ${
-        isEnded &&
-        html`<${Act} run=${end} question=${open.length > 0 ? t('upload.next_sure', { count: number(open.length) }) : ''}>
-        ${t('upload.next')}<//>`
-      }
+        <${Button} onClick=${() => print()}>${t('upload.print')}<//>`}
+      ${isEnded && html`<${Act} run=${end} question=${sure}>${t('upload.next')}<//>`}
     </div>
   <//>
-  ${
-    isEnded &&
-    open.length > 0 &&
-    html`<${Checked} key=${`${chunks.length} ${refused.length}`} rows=${upload.rest} general=${upload.general} stored=${upload}
-      onBook=${setUpload} />`
-  }`
+  ${isEnded && open.length > 0 && html`<${Checked} key=${`${chunks.length} ${refused.length}`} rows=${upload.rest}
+    general=${upload.general} stored=${upload} onBook=${setUpload} />`}`
 }

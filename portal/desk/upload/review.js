@@ -13,40 +13,33 @@ import { wordErrors } from './row-problems.js'
 
 /** @typedef {import('./check-rows.js').Row} Row */
 
-const saveBad = (/** @type {Row[]} */ rows) =>
-  saveFile(
-    writeCsv([
-      [...fieldNames, 'reasons'],
-      ...rows.map(row => [...fieldNames.map(name => row.values[name]), wordErrors(row).join(' ')]),
-    ]),
-    'rows-to-correct.csv',
-  )
+const saveBad = (/** @type {Row[]} */ rows) => {
+  const lines = rows.map(row => [...fieldNames.map(name => row.values[name]), wordErrors(row).join(' ')])
+  saveFile(writeCsv([[...fieldNames, 'reasons'], ...lines]), 'rows-to-correct.csv')
+}
 
 /** Problems of COD that an amount causes: a person must read it. */
-const amountProblems = ['ambiguous', 'unit', 'fraction', 'too_large']
+const amountProblems = ['payment_unclear', 'ambiguous', 'unit', 'fraction', 'too_large']
 const lacksCod = (/** @type {Row} */ { leftOut, errors }) =>
   !leftOut && errors.cod?.some(({ code }) => !amountProblems.includes(code))
 
-const sumUp = (/** @type {Row[]} */ good, /** @type {'cod' | 'price'} */ name) =>
-  money(
-    good.reduce((total, row) => total + (row[name] ?? 0), 0),
-    good[0]?.currency ?? '',
-  ).trim()
+const sumUp = (/** @type {Row[]} */ good, /** @type {'cod' | 'price'} */ name) => {
+  const total = good.reduce((sum, row) => sum + (row[name] ?? 0), 0)
+  return money(total, good[0]?.currency ?? '').trim()
+}
 
 /** Shows the buttons that book: as confirmed orders where the company lets merchants confirm, or else as drafts. */
 const BookButtons = ({ good, changed, start }) => {
   const statuses = useLive(readStatuses)
   const count = number(good.length)
   const prepaid = good.filter(row => row.cod === 0).length
-  const missing =
-    (changed > 0 && t('upload.check_first', { count: number(changed) })) ||
-    (good.length === 0 && t('upload.no_good')) ||
-    ''
+  const unchecked = changed > 0 ? t('upload.check_first', { count: number(changed) }) : ''
+  const missing = unchecked || (good.length === 0 ? t('upload.no_good') : '')
   const button = (/** @type {string} */ kind, /** @type {string} */ status, /** @type {string} */ text) =>
     html`<${Button} kind=${kind} missing=${kind && missing} isBusy=${start.isBusy} onClick=${() => start.run(status)}>
       ${text}<//>`
   return html`<${Live} of=${statuses} lines=${1}>${({ mayConfirm, draft }) => html`<div class="row">
-    ${mayConfirm ? button('primary', 'key_2', t('upload.book_confirm', { count })) : button('primary', 'key_1', t('upload.book', { count }))}
+    ${button('primary', mayConfirm ? 'key_2' : 'key_1', t(mayConfirm ? 'upload.book_confirm' : 'upload.book', { count }))}
     ${!missing && html`<strong>${t('upload.cod', { sum: sumUp(good, 'cod'), prepaid: number(prepaid) })}</strong>`}
     ${!missing && mayConfirm && button('', 'key_1', t('upload.book_draft', { count, status: statusName(draft) }))}</div>`}<//>`
 }
@@ -81,20 +74,15 @@ export const Checked = ({ rows, general, stored, onBook }) => {
   if (check.isBusy)
     return html`<${Panel} title=${t('upload.checking')}>
       <progress max=${progress.of} value=${progress.done} aria-label=${t('upload.checking')}></progress><//>`
+  // biome-ignore format: markup
   return html`<${Panel} title=${t('upload.found')}>
     <p><strong>${t('upload.good', { count: number(good.length) })}</strong> ${t('upload.price', { sum: sumUp(good, 'price') })}</p>
     <${ErrorText} error=${check.error ?? start.error} />
     <${BookButtons} good=${good} changed=${open.filter(row => row.isChanged).length} start=${start} />
-    <div class="row">${
-      rest.length > 0 &&
-      html`<${Button} onClick=${() => check.run(rest)}>${t('upload.again')}<//>
-        <${Button} onClick=${() => saveBad(rest)}>${t('upload.save_bad')}<//>`
-    }
-      ${
-        lacking.length > 0 &&
-        html`<${Button} onClick=${makePrepaid}>
-        ${t('upload.prepaid', { count: number(lacking.length) })}<//>`
-      }</div>
+    <div class="row">${rest.length > 0 && html`<${Button} onClick=${() => check.run(rest)}>${t('upload.again')}<//>
+        <${Button} onClick=${() => saveBad(rest)}>${t('upload.save_bad')}<//>`}
+      ${lacking.length > 0 && html`<${Button} onClick=${makePrepaid}>
+        ${t('upload.prepaid', { count: number(lacking.length) })}<//>`}</div>
     ${rest.length > 0 && html`<h3>${t('upload.bad', { count: number(rest.length) })}</h3>`}
     <${Grid} rows=${rows} general=${general} view=${view} onView=${setView}
       onChange=${() => redraw(count => count + 1)} />

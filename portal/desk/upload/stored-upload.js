@@ -2,8 +2,7 @@
 import { ApiError } from '../../kit/api.js'
 import { getSession } from '../../kit/session.js'
 
-/** @typedef {import('./check-rows.js').Row} Row */
-/** @typedef {import('./check-rows.js').General} General */
+/** @import { Row, General } from './check-rows.js' */
 /**
  * `status` is the key with which the orders are booked, or which they have since; absent: they are drafts. `rows` come
  * back to the person if the chunk is refused.
@@ -15,9 +14,7 @@ import { getSession } from '../../kit/session.js'
 const keptHours = 23
 
 /**
- * @template Result
- * @param {IDBTransactionMode} mode
- * @param {(store: IDBObjectStore) => IDBRequest<Result>} act
+ * @template Result @param {IDBTransactionMode} mode @param {(store: IDBObjectStore) => IDBRequest<Result>} act
  * @returns {Promise<Result>}
  */
 const inStore = (mode, act) =>
@@ -36,10 +33,7 @@ const inStore = (mode, act) =>
     }
   })
 
-/**
- * Returns the key under which this browser stores an upload: company and login. Other people at this machine do not see
- * the upload.
- */
+/** Returns the key of an upload: other people at this machine do not see it. */
 const owner = () => `${getSession().tenant} ${getSession().me?.email}`
 
 /** Reads the upload that was begun and not yet put away. @returns {Promise<Stored | undefined>} */
@@ -54,24 +48,16 @@ export const alone = (/** @type {string} */ elsewhere, act) =>
     return act()
   })
 
-/** @param {Chunk} part */
-export const isLeft = ({ waybills, errors }) => !waybills && !errors
+export const isLeft = (/** @type {Chunk} */ { waybills, errors }) => !waybills && !errors
 
-/**
- * Returns true when the upload is nearly a day old: orders then forgets the keys and cannot tell which chunks it
- * booked.
- * @param {Stored} upload
- */
+/** Returns true when the upload is nearly a day old: orders then forgets the keys. @param {Stored} upload */
 export const isTooOld = ({ startedAt }) => Date.now() - startedAt > keptHours * 3_600_000
 
-/** @param {Stored} upload */
-export const countBooked = ({ chunks }) => chunks.reduce((sum, { waybills }) => sum + (waybills?.length ?? 0), 0)
-/** @param {Stored} upload */
-export const isDone = ({ chunks }) => !chunks.some(isLeft)
-
-/** @param {Chunk} part */
-export const isDraft = ({ waybills, status = 'key_1' }) => waybills !== undefined && status === 'key_1'
-/** @param {Stored} upload */
-export const listDrafts = ({ chunks }) => chunks.filter(isDraft).flatMap(({ waybills = [] }) => waybills)
+export const countBooked = (/** @type {Stored} */ { chunks }) =>
+  chunks.reduce((sum, { waybills }) => sum + (waybills?.length ?? 0), 0)
+export const isDone = (/** @type {Stored} */ { chunks }) => !chunks.some(isLeft)
+export const isDraft = (/** @type {Chunk} */ { waybills, status = 'key_1' }) => Boolean(waybills) && status === 'key_1'
+export const listDrafts = (/** @type {Stored} */ { chunks }) =>
+  chunks.filter(isDraft).flatMap(({ waybills = [] }) => waybills)
 /** Lists the rows that a person has neither booked nor left out. @param {Stored} upload */
 export const listOpen = ({ rest = [] }) => rest.filter(({ leftOut }) => !leftOut)

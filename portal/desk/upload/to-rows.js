@@ -1,98 +1,99 @@
 // Reads the rows of a sheet as parcels, once its columns have names.
 import { clean, joined } from './columns.js'
-import { readExport } from './exports.js'
+import { isCash, readExport } from './exports.js'
 import { fieldNames, placeAndPerson } from './headings.js'
 import { findProblem, readMoney, readWeight } from './numbers.js'
 
-/** @typedef {import('./columns.js').Column} Column */
-/**
- * Describes a parcel to be: `values` are raw texts by field, `headings` the sheet's own headings of the fields; a mark
- * is a doubt about a field; `leftOut` says why the row is no parcel of its own.
- * @typedef {{ line: number, values: Record<string, string>, headings: Record<string, string>, weightUnit: string,
- *   marks: { field: string, code: string }[], leftOut?: string, errors: Record<string, string[]>, warnings: string[],
- *   city?: { id: number, name: string, state: string } | null, price?: number,
- *   alternatives?: { id: number, name: string, state: string }[] }} Row
- */
+/** @import { Choice, Column, Sheet } from './columns.js' @import { Row } from './check-rows.js' */
 
 const maxWeight = 30
 const unsure = /\ufffd|\?\?/
 
-/** Sets the marks that depend on the texts of all rows. @param {Row[]} rows */
-const markTexts = rows => {
-  const amounts = rows.flatMap(({ values }) => readMoney(values.cod ?? '').value || []).sort((one, two) => one - two)
+/** Sets the marks that depend on the texts of all rows. @param {Row[]} rows @param {string} currency */
+const markTexts = (rows, currency) => {
+  const readCod = (/** @type {Row} */ { values }) => readMoney(values.cod ?? '', currency).value ?? 0
+  const amounts = rows.flatMap(row => readCod(row) || []).sort((one, two) => one - two)
   const high = 10 * (amounts[Math.floor((amounts.length - 1) / 2)] ?? Number.POSITIVE_INFINITY)
-  for (const { values, marks, weightUnit } of rows) {
-    for (const [field, text] of Object.entries(values)) {
-      const problem = findProblem(field, text)
-      if (problem) marks.push({ field, code: problem })
-      if (['customer_name', 'customer_address', 'destination'].includes(field) && unsure.test(text))
-        marks.push({ field, code: 'replaced_characters' })
+  for (const row of rows) {
+    const mark = (/** @type {string} */ field, /** @type {string | undefined | false} */ code) =>
+      code && row.marks.push({ field, code })
+    for (const [field, text] of Object.entries(row.values)) {
+      mark(field, findProblem(field, text))
+      mark(field, placeAndPerson.includes(field) && unsure.test(text) && 'replaced_characters')
     }
-    if ((readMoney(values.cod ?? '').value ?? 0) > high) marks.push({ field: 'cod', code: 'cod_high' })
-    if ((readWeight(values.weight ?? '', weightUnit).value ?? 0) > maxWeight)
-      marks.push({ field: 'weight', code: 'weight_high' })
+    mark('cod', readCod(row) > high && 'cod_high')
+    mark('weight', (readWeight(row.values.weight ?? '', row.weightUnit).value ?? 0) > maxWeight && 'weight_high')
   }
 }
 
-const isPaid = (/** @type {string} */ text) =>
-  /\bpaid\b|\bcard\b|visa|master|\bbank\b|transfer|online|prepaid/i.test(text) &&
-  !/unpaid|not paid|partial|pending|\bcod\b|cash/i.test(text)
+const paidAmounts = /\b(advance|deposit|paid|received|refund(ed)?)\b|අත්තිකාරම්|முன் ?பண/u
+const methods = /\bpay(ment)? (method|mode|type|option|gateway|via|by)\b|^(payment|mode|method)$/
+const states = /\b(payment|status|paid|prepaid)\b|^cod\b/
+const paid = /\bpaid\b|\bcard\b|visa|master|\bbank\b|transfer|online|prepaid/i
+
+/** Returns what a cell says about the payment: `paid`, `part` or nothing. @param {string} words @param {string} text */
+const readPayment = (words, text) => {
+  if (paidAmounts.test(words) && (readMoney(text).value ?? 0) > 0) return 'part'
+  const [isYes, isNo] = [/^(y|yes|true)$/i.test(text), /^(n|no|false)$/i.test(text)]
+  if (isYes || isNo) return (isYes ? /\b(pre)?paid\b/ : /^cod\b/).test(words) ? 'paid' : ''
+  if (/\bpaid (at|on|date)\b|\bdate paid\b/.test(words) && text) return 'paid'
+  if (!states.test(words) && !methods.test(words)) return ''
+  if (/partial/i.test(text)) return 'part'
+  if (/unpaid|not paid|pending|\bdue\b/i.test(text) || isCash(text)) return ''
+  return paid.test(text) || (methods.test(words) && /\p{L}/u.test(text)) ? 'paid' : ''
+}
 
 /** Reads a row, and marks what its other cells say against the COD. @param {string[]} cells @param {Column[]} columns */
 const readCells = (cells, columns) => {
-  const texts = new Map()
+  /** @type {Record<string, { text: string, part: number }[]>} */
+  const texts = {}
   const marks = /** @type {{ field: string, code: string }[]} */ ([])
   const hasReceiver = columns.some(({ side, field }) => side === 'receiver' && placeAndPerson.includes(field))
+  const payments = new Set()
   for (const { index, words, field, part, side } of columns) {
     const text = cells[index] ?? ''
-    if (field) texts.set(field, [...(texts.get(field) ?? []), { text, part }])
+    if (field) texts[field] = [...(texts[field] ?? []), { text, part }]
+    else payments.add(readPayment(words, text))
     if (field === 'customer_phone' && side === 'payer' && hasReceiver && text)
       marks.push({ field, code: 'phone_of_billing' })
-    if (!/\b(payment|status|paid)\b/.test(words)) continue
-    if (isPaid(text)) marks.push({ field: 'cod', code: 'maybe_paid' })
-    if (/cancel|void|refunded/i.test(text)) marks.push({ field: '', code: 'maybe_cancelled' })
+    if (states.test(words) && /cancel|void|refunded/i.test(text)) marks.push({ field: '', code: 'maybe_cancelled' })
   }
-  const join = (/** @type {string} */ field, /** @type {{ text: string, part: number }[]} */ parts) =>
-    parts
-      .sort((one, two) => one.part - two.part)
-      .flatMap(({ text }) => text || [])
-      .join(joined[field] ?? ' ')
-  const values = Object.fromEntries([...texts].map(([field, parts]) => [field, join(field, parts)]))
-  const isFree = readMoney(values.cod ?? '').value === 0
-  return { values, marks: marks.filter(({ code }) => !(isFree && code === 'maybe_paid')) }
+  const join = (/** @type {[string, { text: string, part: number }[]]} */ [field, parts]) => {
+    const sorted = parts.sort((one, two) => one.part - two.part).flatMap(({ text }) => text || [])
+    return [field, sorted.join(joined[field] ?? ' ')]
+  }
+  const values = Object.fromEntries(Object.entries(texts).map(join))
+  // A column that names the COD holds what is left to pay; a total does not.
+  const isTotal = columns.some(({ field, weight }) => field === 'cod' && weight < 100)
+  const code = payments.has('paid') ? 'maybe_paid' : isTotal && payments.has('part') ? 'payment_unclear' : ''
+  if (!code || readMoney(values.cod ?? '').value === 0) return { values, marks }
+  return { values: isTotal ? { ...values, cod: '' } : values, marks: [...marks, { field: 'cod', code }] }
 }
 
 /**
- * Reads the rows below the headings as parcels.
- * @param {import('./columns.js').Sheet} sheet @param {import('./columns.js').Choice} choice @returns {Row[]}
+ * Reads the rows below the headings as parcels. An amount gets the currency of its row or heading, if it is not the
+ * company's. @param {Sheet} sheet @param {Choice} choice @param {string} [currency] @returns {Row[]}
  */
-export const toRows = (sheet, choice) => {
-  const { columns, headingRow } = choice
-  const own = columns.filter(({ field }) => field)
-  const headings = Object.fromEntries(
-    fieldNames.map(field => [
-      field,
-      own
-        .filter(each => each.field === field)
-        .map(each => each.heading)
-        .join(' + '),
-    ]),
-  )
-  const weightUnit = own.find(({ field }) => field === 'weight')?.unit || 'kg'
+export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }, currency = '') => {
+  const of = (/** @type {string} */ field) => columns.filter(each => each.field === field)
+  const nameHeading = (/** @type {string} */ field) => of(field).map(({ heading }) => heading)
+  const headings = Object.fromEntries(fieldNames.map(field => [field, nameHeading(field).join(' + ')]))
+  const weightUnit = of('weight')[0]?.unit || 'kg'
+  const money = columns.find(({ words }) => /^(.* )?currency( code)?$/.test(words))?.index ?? -1
   const body = sheet.rows.slice(headingRow + 1)
   const cells = body.map(row => row.cells.map(clean))
-  const read = choice.export
-    ? readExport(
-        choice.export,
-        columns.map(({ heading }) => heading),
-        cells,
-      )
+  const read = known
+    ? readExport(known, columns.map(({ heading }) => heading), cells) // biome-ignore format: one line
     : cells.map(row => ({ leftOut: undefined, ...readCells(row, columns) }))
   const rows = read.map(({ values, marks, leftOut }, index) => {
-    const cod = choice.allPrepaid ? { cod: '0' } : {}
+    const named = cells[index][money] || of('cod')[0]?.unit || ''
+    const isForeign = values.cod && values.cod !== '0' && named && readMoney(`${named} 1`, currency).problem
+    const cod = allPrepaid ? { cod: '0' } : isForeign ? { cod: `${named} ${values.cod}` } : {}
+    const { number: line, isHidden } = body[index]
+    const why = leftOut ?? (isHidden && 'hidden')
     const rest = { headings, weightUnit, marks: [...marks], errors: {}, warnings: [] }
-    return { line: body[index].number, values: { ...values, ...cod }, ...rest, ...(leftOut && { leftOut }) }
+    return { line, values: { ...values, ...cod }, ...rest, ...(why && { leftOut: why }) }
   })
-  markTexts(rows.filter(row => !row.leftOut))
+  markTexts(rows.filter(row => !row.leftOut), currency) // biome-ignore format: one line
   return rows
 }

@@ -6,10 +6,8 @@ import { Field, Live, Panel, useLive } from '../../kit/ui.js'
 import { decodeText, parseSheet } from '../read-sheet.js'
 import { readUpload } from './stored-upload.js'
 
-/** @typedef {import('./columns.js').Sheet} Sheet */
-
 const maxRows = 10_000
-const emptySheet = /** @type {Sheet} */ ({ rows: [] })
+const emptySheet = /** @type {import('./columns.js').Sheet} */ ({ rows: [] })
 
 /** Reads the rows of a chosen file; loads the reader of workbooks only for a workbook. @param {File} file */
 const readFile = async file => {
@@ -21,26 +19,21 @@ const readFile = async file => {
 }
 
 const Paste = ({ onSheet }) => {
-  const [text, setText] = useState('')
-  const [sheet, setSheet] = useState(emptySheet)
-  const enter = (/** @type {string} */ entered, /** @type {Sheet} */ read) => {
-    setText(entered)
-    setSheet(read)
-  }
+  const [{ text, sheet }, enter] = useState({ text: '', sheet: emptySheet })
   const read = useAction(async (/** @type {File | undefined} */ file) => {
-    enter('', emptySheet)
-    if (file) setSheet(await readFile(file))
+    enter({ text: '', sheet: emptySheet })
+    if (file) enter({ text: '', sheet: await readFile(file) })
   })
   const count = sheet.rows.length
   const missing = count === 0 ? t('upload.need_rows') : count > maxRows + 1 ? t('upload.too_large') : ''
-  const type = (/** @type {string} */ entered) => enter(entered, parseSheet(entered))
+  const type = ({ target: { value } }) => enter({ text: value, sheet: parseSheet(value) })
   return html`<${Panel} title=${t('upload.paste')}>
     <p class="soft">${t('upload.hint', { max: number(maxRows) })}</p>
     <${Field} id="file" label=${t('upload.file')} type="file" accept=".xlsx,.xlsm,.csv,.tsv,.txt,text/csv"
       onChange=${event => read.run(event.target.files[0])} />
     <${ErrorText} error=${read.error} />
     <label class="field" for="rows"><span>${t('upload.rows')}</span>
-      <textarea id="rows" rows="8" value=${text} onInput=${event => type(event.target.value)}></textarea></label>
+      <textarea id="rows" rows="8" value=${text} onInput=${type}></textarea></label>
     <div class="row"><${Button} kind="primary" missing=${missing} isBusy=${read.isBusy} onClick=${() => onSheet(sheet)}>
       ${t('upload.read', { count: number(count) })}<//></div>
   <//>`
@@ -49,39 +42,32 @@ const Paste = ({ onSheet }) => {
 /** Loads the steps that follow the choice of a sheet, which the page of the sign-in does without. */
 const loadSteps = async () => {
   const files = Promise.all([import('./name-columns.js'), import('./review.js'), import('./result.js')])
-  const [{ Columns }, { Checked }, { Booking }] = await files.catch(() => {
+  const steps = await files.catch(() => {
     throw new ApiError(t('error.unreachable'))
   })
-  return { Columns, Booking, Checked }
+  return Object.assign({}, ...steps)
 }
 
 /** Leads from a sheet to waybills in four steps: paste, columns, check, book. */
 export const Upload = () => {
   const begun = useLive(() => readUpload().then(upload => ({ upload })))
   const steps = useLive(loadSteps)
-  const [sheet, setSheet] = useState(/** @type {Sheet | undefined} */ (undefined))
-  const [checked, setChecked] = useState(/** @type {any} */ (undefined))
-  const [booking, setBooking] = useState(/** @type {any} */ (undefined))
+  const [at, go] = useState(/** @type {any} */ ({}))
   const end = () => {
-    setSheet(undefined)
-    setChecked(undefined)
-    setBooking(undefined)
+    go({})
     begun.reload()
   }
-  const current = booking ?? begun.data
+  const upload = at.upload ?? begun.data?.upload
   const step = ({ Columns, Booking, Checked }) => {
-    if (current?.upload) return html`<${Booking} key=${current.upload.id} ...${current} onEnd=${end} />`
-    if (checked) return html`<${Checked} ...${checked} onBook=${upload => setBooking({ upload })} />`
-    return html`<${Columns} sheet=${sheet} onDone=${(rows, general) => setChecked({ rows, general })} />`
+    if (upload) return html`<${Booking} key=${upload.id} upload=${upload} onEnd=${end} />`
+    if (at.checked) return html`<${Checked} ...${at.checked} onBook=${upload => go({ upload })} />`
+    return html`<${Columns} sheet=${at.sheet} onDone=${(rows, general) => go({ checked: { rows, general } })} />`
   }
-  const isFirst = !sheet && !checked && !current?.upload
+  const isFirst = !at.sheet && !at.checked && !upload
+  const restart =
+    !isFirst && !upload && html`<div class="row"><${Button} onClick=${end}>${t('upload.restart')}<//></div>`
   return html`<h1 tabindex="-1">${t('menu.upload')}</h1>
     <${Live} of=${begun}>${() => html`<div class="stack">
-      ${isFirst ? html`<${Paste} onSheet=${setSheet} />` : html`<${Live} of=${steps}>${step}<//>`}
-      ${
-        (sheet || checked) &&
-        !current?.upload &&
-        html`<div class="row"><${Button} onClick=${end}>
-        ${t('upload.restart')}<//></div>`
-      }</div>`}<//>`
+      ${isFirst ? html`<${Paste} onSheet=${sheet => go({ sheet })} />` : html`<${Live} of=${steps}>${step}<//>`}
+      ${restart}</div>`}<//>`
 }

@@ -1,0 +1,189 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { root } from '../dev/settings.ts'
+import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
+import { launchBrowser } from './browser.ts'
+import { chooseOrigin, openDesk } from './desk.ts'
+
+// The type check of portal/ covers these files.
+const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
+const { chooseColumns } = await import(join(root, 'portal/desk/upload/columns.js'))
+const { toRows } = await import(join(root, 'portal/desk/upload/to-rows.js'))
+const { readMoney } = await import(join(root, 'portal/desk/upload/numbers.js'))
+
+interface Row {
+  readonly values: Record<string, string>
+  readonly marks: { field: string; code: string }[]
+}
+const read = (text: string, currency?: string): Row[] =>
+  toRows(parseSheet(text), chooseColumns(parseSheet(text)), currency)
+const cods = (text: string, currency?: string): string[] =>
+  read(text, currency).map(({ values, marks }) =>
+    [values.cod, ...marks.flatMap(({ field, code }) => (field === 'cod' ? code : []))].join(' '),
+  )
+
+const person = 'Nimal,0770000001,1 Road,Galle'
+const head = 'Name,Phone,Address,City'
+
+t.test('a total is no COD where the sheet says that the order is paid, or paid in part', t => {
+  const sheet = (headings: string, ...cells: string[]) =>
+    [`${head},${headings}`, ...cells.map(each => `${person},${each}`)].join('\n')
+  const table: [string, string[]][] = [
+    [sheet('Amount,Mode', '1500,COD', '1500,Prepaid', '1500,Cash on delivery'), ['1500', ' maybe_paid', '1500']],
+    [sheet('order_total,payment_method', '1500,cod', '1500,payhere', '1500,bacs'), ['1500', ' maybe_paid', ' maybe_paid']],
+    [sheet('Total,Payment Method', '1500,CC', '1500,eZ Cash', '1500,cashondelivery'), [' maybe_paid', ' maybe_paid', '1500']],
+    [sheet('COD,Amount', 'Yes,1500', 'No,1500'), ['1500', ' maybe_paid']],
+    [sheet('Total,Paid', '1500,Yes', '1500,No', '1500,'), [' maybe_paid', '1500', '1500']],
+    [sheet('Total,Advance', '1500,500', '1500,0', '1500,'), [' payment_unclear', '1500', '1500']],
+    [sheet('Total,Payment status', '1500,Partially paid', '1500,Pending'), [' payment_unclear', '1500']],
+    [sheet('මුළු මුදල,අත්තිකාරම්', '1500,500'), [' payment_unclear']],
+    [sheet('COD,Total,Advance,Payment status', '1000,1500,500,Partially paid'), ['1000']],
+    [sheet('COD Amount,Payment Mode,Transport Mode', '1500,Prepaid,Surface', '1500,COD,Air'), ['1500 maybe_paid', '1500']],
+  ] // biome-ignore format: one line each
+  for (const [text, expected] of table) t.strictSame(cods(text), expected, text)
+  t.end()
+})
+
+t.test('what is due beats a total, and a total after discounts is no equal of the total', t => {
+  const chosen = (headings: string) =>
+    chooseColumns(parseSheet(`${head},${headings}`)).columns.find(({ field }: { field: string }) => field === 'cod')
+      ?.heading
+  t.equal(chosen('Invoice Amount,Discount Amount,Net Amount'), 'Net Amount')
+  t.equal(chosen('Total,Total after discount'), 'Total after discount')
+  t.equal(chosen('මුළු මුදල,අත්තිකාරම්,ශේෂය'), 'ශේෂය')
+  t.equal(chosen('மொத்த தொகை,முன்பணம்,மீதி'), 'மீதி')
+  t.equal(chosen('Booked Packet Collect Amount,Declared Value'), 'Booked Packet Collect Amount')
+  t.equal(chosen('COD Commission,COD Settled'), undefined)
+  t.end()
+})
+
+t.test('an amount in a currency that is not the company’s is refused, wherever the sheet names it', t => {
+  t.strictSame(cods(`${head},COD (USD)\n${person},15`), ['USD 15'])
+  t.strictSame(cods(`${head},Total,Currency\n${person},15,USD\n${person},1500,LKR`), ['USD 15', '1500'])
+  t.strictSame(cods(`${head},COD (LKR)\n${person},15`), ['15'])
+  t.strictSame(cods(`${head},COD (USD)\n${person},15`, 'USD'), ['15'])
+  t.strictSame(cods(`${head},COD (cents)\n${person},150000`), ['cents 150000'])
+  for (const text of ['USD 15', 'cents 150000']) t.strictSame(readMoney(text), { problem: 'unit' }, text)
+  const export_ = 'Name,Financial Status,Currency,Total,Lineitem name,Shipping Name\n#1,pending,USD,45.00,Mug,Nimal'
+  t.strictSame(cods(export_), ['USD 45.00'])
+  t.end()
+})
+
+t.test('the company’s own currency is read in each of its spellings, and no other', t => {
+  const table: [string, string, object][] = [
+    ['INR', '₹4,500', { value: 4500 }],
+    ['INR', 'Rs. 4500/-', { value: 4500 }],
+    ['INR', 'LKR 4500', { problem: 'unit' }],
+    ['BDT', '৳ 4500', { value: 4500 }],
+    ['BDT', '4500 Tk', { value: 4500 }],
+    ['USD', '$45', { value: 45 }],
+    ['USD', '45 USD', { value: 45 }],
+    ['KES', 'KES 500', { value: 500 }],
+    ['KES', 'Rs 500', { problem: 'unit' }],
+    ['LKR', '$45', { problem: 'unit' }],
+  ]
+  for (const [currency, text, reading] of table) t.strictSame(readMoney(text, currency), reading, `${currency} ${text}`)
+  t.end()
+})
+
+t.test('no part of the receiver is taken from another person, or lost', t => {
+  const table: [string, Record<string, string>][] = [
+    [
+      'Sender Contact*,Sender Email,Receiver Name*,Receiver Contact*,Receiver Alt Contact,Receiver Email,Receiver Address*,Receiver City*,Tracking Whatsapp\n0112,s@x.lk,Nimal,0770000001,0770000002,r@x.lk,2 Road,Galle,0770000009',
+      { customer_phone: '0770000001', customer_secondary_phone: '0770000002', customer_email: 'r@x.lk' },
+    ],
+    [
+      '*Shipping Address Line 1,Shipping Address Line 2,*Shipping Address City,*Shipping Address Postcode,Billing Address City\n1 Road,Apt 2,Galle,80000,Kotte',
+      { customer_address: '1 Road, Apt 2', destination: 'Galle' },
+    ],
+    ['House No,Street,Area,City\n12/A,Temple Road,Fort,Galle', { customer_address: '12/A, Temple Road, Fort', destination: 'Galle' }],
+    ['Name,Add,Landmark,Town\nNimal,1 Road,Near the bank,Galle', { customer_address: '1 Road, Near the bank' }],
+    ['Address,Pickup area,Area\n1 Road,Kotte,Galle', { customer_address: '1 Road', destination: 'Galle' }],
+    ['Receiver Name,District Name\nNimal,Galle', { destination: 'Galle' }],
+    ['Consignor Name,Consignor Phone,Name,Phone\nShop,0112,Nimal,0770000001', { customer_name: 'Nimal', customer_phone: '0770000001' }],
+    ['Payment Firstname,Payment Lastname,First name,Last name,Phone\nPay,Er,Nim,Silva,0770000001', { customer_name: 'Nim Silva' }],
+    ['Contact Number,Contact Number 2 (optional)\n0770000001,0770000002', { customer_secondary_phone: '0770000002' }],
+    ['Name,Items\nNimal,2', { customer_name: 'Nimal' }],
+  ] // biome-ignore format: one line each
+  for (const [text, values] of table) t.match(read(text)[0]?.values, values, text)
+  t.notOk(read('Name,Items\nNimal,2')[0]?.values.description, 'a quantity is no contents')
+  t.end()
+})
+
+t.test('rows that the sheet hides, such as by a filter, are left out and say so', t => {
+  const sheet = parseSheet(`${head},COD\n${person},1500\n${person},1600`)
+  sheet.rows[1].isHidden = true
+  const rows: Row[] = toRows(sheet, chooseColumns(sheet))
+  t.match(rows, [{ leftOut: 'hidden', values: { cod: '1500' } }, { leftOut: undefined }])
+  t.end()
+})
+
+t.test('a quote that is never closed is a letter: it swallows no row', t => {
+  const cells = (text: string) => parseSheet(text).rows.map((row: { cells: string[] }) => row.cells)
+  t.strictSame(cells('Name,Address\nA,"Villa" 12 Road\nB,"Sunny 5 Road\nC,"7 Road, Galle"\nD,5" pipe'), [
+    ['Name', 'Address'],
+    ['A', '"Villa" 12 Road'],
+    ['B', '"Sunny 5 Road'],
+    ['C', '7 Road, Galle'],
+    ['D', '5" pipe'],
+  ])
+  const many = `a,"b\n${'c,"d\n'.repeat(20_000)}`
+  t.equal(cells(many).length, 20_001)
+  t.end()
+})
+
+const browser = await launchBrowser(t)
+if (browser) {
+  const orders = await ordersFixture(t)
+  const url = `${await orders.app.listen({ host: '127.0.0.1', port: 0 })}/desk/`
+  const { open } = await openDesk(t, browser, url)
+
+  t.test('sheets of couriers and shops are booked as a clerk would have typed them', async t => {
+    const page = await open()
+    const book = async (text: string, prepaid: number) => {
+      await page.getByRole('textbox', { name: 'Rows' }).fill(text)
+      await page.getByRole('button', { name: /^Read/ }).click()
+      if (!(await page.getByLabel('Parcels start in').inputValue())) await chooseOrigin(page)
+      await page.getByRole('button', { name: 'Check the rows' }).click()
+      if (prepaid) await page.getByRole('button', { name: `Prepaid: nothing to collect for ${prepaid} rows` }).click()
+      const button = page.getByRole('button', { name: /^Book and/ })
+      await button.waitFor()
+      t.match(await page.locator('.panel', { has: button }).innerText(), /Ready to book: \d+\. \S/)
+      const request = page.waitForRequest(each => each.url().endsWith('/order/bulk'))
+      await button.click()
+      const { order_data } = (await request).postDataJSON()
+      await page.getByText('parcels are booked.').waitFor()
+      await page.getByRole('button', { name: 'Upload more' }).click()
+      const sure = page.getByRole('button', { name: 'Press again' })
+      if (await sure.isVisible()) await sure.click()
+      await page.getByRole('textbox', { name: 'Rows' }).waitFor()
+      return order_data
+    }
+    const shop =
+      'status,order_total,payment_method,billing_first_name,billing_phone,billing_address_1,billing_city,shipping_first_name,shipping_last_name,shipping_address_1,shipping_address_2,shipping_city'
+    const to = 'Pay,0770000001,1 Payer Road,Kotte,Nim,Silva,9 Temple Road,Upper floor,Galle'
+    t.match(await book(`${shop}\nprocessing,4500,cod,${to}\nprocessing,2500,payhere,${to}`, 1), [
+      {
+        customer_name: 'Nim Silva',
+        customer_address: '9 Temple Road, Upper floor',
+        destination_city_id: 2100,
+        cod: 4500,
+      },
+      { cod: 0 },
+    ])
+    const courier =
+      'Booked Weight (Grams),Booked Packet Collect Amount,Destination City,Shipper Name,Shipper Phone,Consignee Name,Consignee Phone,Consignee Address'
+    t.match(await book(`${courier}\n500,"Rs.1,500/=",Galle,Shop,0112000000,Nimal,0770000002,1 Road`, 0), [
+      { customer_name: 'Nimal', customer_phone: '0770000002', weight: 0.5, cod: 1500, destination_city_id: 2100 },
+    ])
+    t.match(
+      await book('House No,Street,City,Recipient,Mobile,Payable\n12/A,Temple Road,Galle,Nimal,0770000003,1500', 0),
+      [{ customer_name: 'Nimal', customer_address: '12/A, Temple Road', cod: 1500 }],
+    )
+    t.match(await book(`${head},Total,Paid,Advance\n${person},1500,,\n${person},1600,Yes,\n${person},1700,,500`, 1), [
+      { cod: 1500 },
+      { cod: 0 },
+    ])
+    await page.close()
+  })
+}
