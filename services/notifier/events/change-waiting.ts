@@ -61,6 +61,36 @@ export const supersedeMessages = async (tx: Tx, tenant: string, given: readonly 
   await storeChanges(tx, tenant, changes)
 }
 
+export interface EndingWindow {
+  readonly waybill: string
+  /** Names the first message of the event: that message and later ones stay. */
+  readonly before: string
+  /** null means now. */
+  readonly due: Date | null
+}
+
+/** Makes earlier messages that wait for other parcels leave no later than the messages of a later event. */
+export const endWindows = async (tx: Tx, tenant: string, ending: readonly EndingWindow[]): Promise<void> => {
+  if (ending.length === 0) return
+  await prepared(tx, 'end_windows')`
+    with given as (
+      select * from jsonb_to_recordset(${JSON.stringify(ending)}::jsonb)
+        as given (waybill text, before text, due timestamptz)
+    ), locked as (
+      select m.message_id, m.waybill_number, m.created_at from messages m
+      where tenant_id = ${tenant} and waybill_number in (select waybill from given)
+        and joins is not null and status = 'queued'
+      order by message_id for update
+    )
+    update messages m set due_at = ending.due, send_at = ending.due
+    from (
+      select message_id, min(coalesce(due, now())) as due from locked join given on waybill = waybill_number
+        and (locked.created_at < now() or message_id < before)
+      group by message_id
+    ) ending
+    where m.tenant_id = ${tenant} and m.message_id = ending.message_id and m.due_at > ending.due`
+}
+
 export interface TakenBack {
   readonly order: OrderSnapshot
   /** Names a message of the same transaction: that message and later ones stay. */

@@ -18,7 +18,15 @@ import { lockForEdits } from '../messages/edits.ts'
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { cancelUntrue, remakeMessages, type Superseding, supersedeMessages, type TakenBack } from './change-waiting.ts'
+import {
+  cancelUntrue,
+  type EndingWindow,
+  endWindows,
+  remakeMessages,
+  type Superseding,
+  supersedeMessages,
+  type TakenBack,
+} from './change-waiting.ts'
 import {
   type EventError,
   findRules,
@@ -65,8 +73,10 @@ export const processIn = async (
   const hours = { between: known.send_between, timeZone: await learnTimeZone(tx, tenant, known.time_zone, events) }
   const timelyOrders = timely.filter(isOrderEvent)
   const pressedOn = numbers ?? (await findNumbers(tx, tenant, timelyOrders))
-  const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
-  const { failed, ids } = await queue(tx, tenant, wanted, isInDoubt)
+  const rules = await findRules(tx, tenant)
+  const wanted = applyRules(rules, timely, hours, pressedOn)
+  const { failed, ids, ending } = await queue(tx, tenant, wanted, isInDoubt)
+  if (rules.some(rule => rule.within_minutes !== null)) await endWindows(tx, tenant, ending)
   await remakeMessages(tx, tenant, edits)
   await cancelUntrue(tx, tenant, listTakenBack(fresh, wanted, ids))
   const matched = new Set(wanted.map(({ event }) => event.id))
@@ -119,17 +129,22 @@ const queue = async (
   tenant: string,
   wanted: readonly WantedMessage[],
   isInDoubt: (event: CourierEvent) => boolean,
-): Promise<{ failed: ReadonlySet<string>; ids: readonly string[] }> => {
-  if (wanted.length === 0) return { failed: new Set(), ids: [] }
+): Promise<{ failed: ReadonlySet<string>; ids: readonly string[]; ending: readonly EndingWindow[] }> => {
+  if (wanted.length === 0) return { failed: new Set(), ids: [], ending: [] }
   const requests = wanted.map(({ request }) => request)
   const context = trustPlatform(await readContext(tx, tenant, requests))
   const ids = newMessageIds(wanted.length, context.now)
   const messages: NewMessage[] = []
+  const ending: EndingWindow[] = []
   const errors = new Map<string, EventError[]>()
   const failed = new Set<string>()
   for (const [index, { rule, event, request }] of wanted.entries()) {
     const judged = judge(request, context, rule.paused_reason)
     if (judged.kind === 'error' || judged.failure !== undefined) failed.add(event.id)
+    else if (judged.message.waybillNumber !== null) {
+      const { waybillNumber: waybill, sendAt: due } = judged.message
+      ending.push({ waybill, before: findFirst(wanted, ids, event), due })
+    }
     if (judged.kind === 'message')
       messages.push({
         id: ids[index] as string,
@@ -145,7 +160,7 @@ const queue = async (
     await insertMessages(tx, tenant, messages.slice(start, start + maxPerStatement))
   await supersedeMessages(tx, tenant, listSuperseding(wanted, ids))
   await storeEventErrors(tx, tenant, errors)
-  return { failed, ids }
+  return { failed, ids, ending }
 }
 
 /** Skips the check of a template that is held, or not approved here: the catalogue may be out of date. */
@@ -161,9 +176,13 @@ const trustPlatform = (context: SendingContext): SendingContext => ({
 const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[]): Superseding[] =>
   wanted.flatMap(({ rule, event }) => {
     if (rule.supersedes.length === 0 || !isOrderEvent(event)) return []
-    const before = ids[wanted.findIndex(other => other.event === event)] as string
+    const before = findFirst(wanted, ids, event)
     return [{ waybill: event.order.waybill_number, events: rule.supersedes, before, by: rule.event }]
   })
+
+/** Finds the event's first message. */
+const findFirst = (wanted: readonly WantedMessage[], ids: readonly string[], event: CourierEvent): string =>
+  ids[wanted.findIndex(other => other.event === event)] as string
 
 /**
  * Lists the moves taken back, however late their events are, each with the first message of a later event: that message

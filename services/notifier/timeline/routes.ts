@@ -143,9 +143,10 @@ const listPhones = async (tx: Tx, tenant: string, order: KnownOrder): Promise<st
 const findStatusUpdates = async (tx: Tx, staff: Staff, waybill: string): Promise<MessageUpdate[]> => {
   const rows = await query<MessageUpdate>(tx)`
     with about as (
-      select tenant_id, message_id, template ->> 'name' as template from messages
-      where tenant_id = ${staff.tenant} and waybill_number = ${waybill}
-      order by message_id desc limit ${maxMessages}
+      select distinct tenant_id, coalesce(joined_to, message_id) as message_id, template ->> 'name' as template from (
+        select * from messages where tenant_id = ${staff.tenant} and waybill_number = ${waybill}
+        order by message_id desc limit ${maxMessages}
+      ) newest
     )
     select message_id, template, e.status, e.happened_at as at, e.detail
     from about join message_events e using (tenant_id, message_id)
