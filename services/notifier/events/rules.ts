@@ -61,6 +61,6 @@ export const makeMessage = (
     source,
     waybill_number: order.waybill_number,
     isUnderWay: isUnderWay(order),
-    window: minutes === null ? undefined : { joins: nameRule(rule), minutes, from: new Date(event.happened_at) },
+    ...(minutes !== null && { window: { joins: nameRule(rule), minutes, from: new Date(event.happened_at) } }),
   }
 }

@@ -7,8 +7,9 @@ import type { ClaimedMessage } from './message.ts'
 export const keepOldest = (messages: readonly ClaimedMessage[]): ClaimedMessage[] => {
   const known = new Set<string>()
   return messages.filter(({ tenant, phoneNumberId, recipient, joins, isExempt }) => {
+    if (joins === null) return true
     const key = JSON.stringify([tenant, phoneNumberId, recipient, joins, isExempt])
-    return joins === null || known.size < known.add(key).size
+    return known.size < known.add(key).size
   })
 }
 
