@@ -346,7 +346,7 @@ t.test('apply refuses a window that it cannot keep, with the reason', async t =>
     [{ per: undefined }, 'per', /both/],
     [{ per: 'parcel' }, 'per', /must be person/],
     [{ within: '0m' }, 'within', /1m to 24h/],
-    [{ within: '25h' }, 'within', /at most 24h/],
+    [{ within: '25h' }, 'within', /1m to 24h/],
     [{ within: '20' }, 'within', /1m to 24h/],
     [{ within: '2h', expires_after_hours: 2 }, 'within', /less than expires_after_hours/],
     [{ on: 'invoice.deposited', body: [] }, 'per', /concerns no parcels/],

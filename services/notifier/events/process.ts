@@ -18,15 +18,7 @@ import { lockForEdits } from '../messages/edits.ts'
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import {
-  cancelUntrue,
-  type EndingWindow,
-  endWindows,
-  remakeMessages,
-  type Superseding,
-  supersedeMessages,
-  type TakenBack,
-} from './change-waiting.ts'
+import { cancelUntrue, endWindows, remakeMessages, supersedeMessages, type TakenBack } from './change-waiting.ts'
 import {
   type EventError,
   findRules,
@@ -75,8 +67,8 @@ export const processIn = async (
   const pressedOn = numbers ?? (await findNumbers(tx, tenant, timelyOrders))
   const rules = await findRules(tx, tenant)
   const wanted = applyRules(rules, timely, hours, pressedOn)
-  const { failed, ids, ending } = await queue(tx, tenant, wanted, isInDoubt)
-  if (rules.some(rule => rule.within_minutes !== null)) await endWindows(tx, tenant, ending)
+  const { failed, ids } = await queue(tx, tenant, wanted, isInDoubt)
+  if (rules.some(rule => rule.within_minutes !== null)) await endWindows(tx, tenant, listFirst(wanted, ids))
   await remakeMessages(tx, tenant, edits)
   await cancelUntrue(tx, tenant, listTakenBack(fresh, wanted, ids))
   const matched = new Set(wanted.map(({ event }) => event.id))
@@ -129,22 +121,17 @@ const queue = async (
   tenant: string,
   wanted: readonly WantedMessage[],
   isInDoubt: (event: CourierEvent) => boolean,
-): Promise<{ failed: ReadonlySet<string>; ids: readonly string[]; ending: readonly EndingWindow[] }> => {
-  if (wanted.length === 0) return { failed: new Set(), ids: [], ending: [] }
+): Promise<{ failed: ReadonlySet<string>; ids: readonly string[] }> => {
+  if (wanted.length === 0) return { failed: new Set(), ids: [] }
   const requests = wanted.map(({ request }) => request)
   const context = trustPlatform(await readContext(tx, tenant, requests))
   const ids = newMessageIds(wanted.length, context.now)
   const messages: NewMessage[] = []
-  const ending: EndingWindow[] = []
   const errors = new Map<string, EventError[]>()
   const failed = new Set<string>()
   for (const [index, { rule, event, request }] of wanted.entries()) {
     const judged = judge(request, context, rule.paused_reason)
     if (judged.kind === 'error' || judged.failure !== undefined) failed.add(event.id)
-    else if (judged.message.waybillNumber !== null) {
-      const { waybillNumber: waybill, sendAt: due } = judged.message
-      ending.push({ waybill, before: findFirst(wanted, ids, event), due })
-    }
     if (judged.kind === 'message')
       messages.push({
         id: ids[index] as string,
@@ -160,7 +147,7 @@ const queue = async (
     await insertMessages(tx, tenant, messages.slice(start, start + maxPerStatement))
   await supersedeMessages(tx, tenant, listSuperseding(wanted, ids))
   await storeEventErrors(tx, tenant, errors)
-  return { failed, ids, ending }
+  return { failed, ids }
 }
 
 /** Skips the check of a template that is held, or not approved here: the catalogue may be out of date. */
@@ -172,17 +159,18 @@ const trustPlatform = (context: SendingContext): SendingContext => ({
   },
 })
 
-/** Returns the messages that the events supersede: those before the event's own first message. */
-const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[]): Superseding[] =>
-  wanted.flatMap(({ rule, event }) => {
-    if (rule.supersedes.length === 0 || !isOrderEvent(event)) return []
-    const before = findFirst(wanted, ids, event)
-    return [{ waybill: event.order.waybill_number, events: rule.supersedes, before, by: rule.event }]
+/** Lists the parcel of each message, with the first message of its event. */
+const listFirst = (wanted: readonly WantedMessage[], ids: readonly string[]) => {
+  const first = new Map(wanted.map(({ event }, index) => [event, ids[index] as string] as const).toReversed())
+  return wanted.map(({ rule, event }) => {
+    const [waybill, before] = [readSubject(event).waybill_number ?? '', first.get(event) as string]
+    return { waybill, before, events: rule.supersedes, by: rule.event }
   })
+}
 
-/** Finds the event's first message. */
-const findFirst = (wanted: readonly WantedMessage[], ids: readonly string[], event: CourierEvent): string =>
-  ids[wanted.findIndex(other => other.event === event)] as string
+/** Returns the messages that the events supersede: those before the event's own first message. */
+const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[]) =>
+  listFirst(wanted, ids).filter(({ waybill, events }) => waybill !== '' && events.length > 0)
 
 /**
  * Lists the moves taken back, however late their events are, each with the first message of a later event: that message

@@ -97,7 +97,12 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
     holdsUntilOpen,
     isExempt,
     hours: hours ?? null,
-    waitsFor: hours && allowed > wanted ? waitsFor(hours) : request.window && sendAt ? waitsForParcels : null,
+    waitsFor:
+      hours && allowed > wanted
+        ? waitsFor(hours)
+        : request.window && sendAt
+          ? 'waits: other parcels of the person may join'
+          : null,
     source: request.source ?? null,
     joins: request.window?.joins ?? null,
   }
@@ -155,8 +160,6 @@ const readSendAt = (text: string | null | undefined, now: Date, errors: FieldErr
   errors.send_at = [`The send at field must be ${earliestMinutes} minutes to ${latestDays} days from now.`]
   return undefined
 }
-
-const waitsForParcels = 'waits: other parcels of the person may join'
 
 /** Counts the window from the event, and from now if the clock of orders is ahead; undefined once it is over. */
 const findWindowEnd = ({ window }: MessageRequest, now: Date): Date | undefined => {

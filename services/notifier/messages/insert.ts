@@ -13,13 +13,7 @@ export interface NewMessage {
   readonly isInDoubt?: boolean | undefined
   readonly traceparent?: string | undefined
   readonly merchant?: string | undefined
-  readonly rule?:
-    | {
-        readonly event: string | null
-        readonly expires_after_hours: number | null
-        readonly within_minutes?: number | null
-      }
-    | undefined
+  readonly rule?: { readonly event: string | null; readonly expires_after_hours: number | null } | undefined
 }
 
 /** Explains in a message's timeline that it may have been sent before the database was restored. */
@@ -39,14 +33,13 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
     detail: failure ?? (isInDoubt ? restoredDetail : message.waitsFor),
     rule: rule?.event,
     expiry: rule?.expires_after_hours,
-    within: rule?.expires_after_hours ? 0 : rule?.within_minutes,
   }))
   await prepared(tx, 'insert_messages')`
     with given as (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (id text, "phoneNumberId" text,
         recipient text, template jsonb, "waybillNumber" text, status text, failure text, detail text,
         "sendAt" timestamptz, "holdsUntilOpen" boolean, "isExempt" boolean, hours jsonb, rule text, expiry integer,
-        traceparent text, merchant text, source jsonb, joins text, within integer)
+        traceparent text, merchant text, source jsonb, joins text)
     ), queued as (
       insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
         error_meaning, send_at, holds_until_open, is_exempt, hours, rule_event, due_at, expires_at, traceparent,
@@ -55,8 +48,8 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
         "holdsUntilOpen", "isExempt", hours, rule,
         case status when 'unknown' then 'infinity' else coalesce("sendAt", now()) end,
         -- Hours that begin late do not extend the limit of a rule.
-        coalesce(case when rule is null then "sendAt" end, now())
-          + make_interval(hours => coalesce(expiry, ${expiryHours}::integer), mins => coalesce(within, 0)),
+        coalesce(case when rule is null or joins is not null and expiry is null then "sendAt" end, now())
+          + make_interval(hours => coalesce(expiry, ${expiryHours}::integer)),
         traceparent, merchant, source, joins
       from given
     )

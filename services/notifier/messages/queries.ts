@@ -34,7 +34,8 @@ export const MessagesQuery = listQuery(cursorFields, filters)
 export const messageCursor = listCursor(new RegExp(messageIdPattern))
 
 const columns = sql`message_id as id, phone_number_id as channel, recipient as "to", waybill_number, status,
-  case when status in ('queued', 'held', 'cancelled') then template else coalesce(sent_content, template) end as template,
+  case when status in ('queued', 'held', 'cancelled') then template
+    else coalesce(sent_content, template) end as template,
   array_remove(waybill_number || case when joins is not null then array(
     select j.waybill_number from messages j
     where j.tenant_id = messages.tenant_id and j.joined_to = messages.message_id order by j.message_id

@@ -70,9 +70,7 @@ const checkWindow = (rule: GivenRule, path: string, add: Add): void => {
   const { per, within, on, buttons = [], expires_after_hours: hours } = rule
   if ((per === undefined) !== (within === undefined))
     add(`${path}.${per ? 'within' : 'per'}`, 'A rule with one of per and within has both.')
-  const minutes = readMinutes(within) ?? 1
-  if (minutes > 24 * 60) add(`${path}.within`, 'The within field must be at most 24h.')
-  if (hours !== undefined && minutes >= hours * 60)
+  if (hours !== undefined && (readMinutes(within) ?? 0) >= hours * 60)
     add(`${path}.within`, 'The within field must be less than expires_after_hours.')
   if (per && on === invoiceEvent) add(`${path}.per`, `A rule on ${invoiceEvent} concerns no parcels.`)
   for (const [position, { action }] of buttons.entries())

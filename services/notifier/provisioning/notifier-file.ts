@@ -104,7 +104,11 @@ const Rule = closed({
   pause_on_category_change: Type.Optional(Type.Boolean()),
   per: Type.Optional(Type.Literal('person', { must: 'be person' })),
   within: Type.Optional(
-    Type.String({ maxLength: 5, pattern: '^[1-9]\\d{0,3}[mh]$', must: 'be 1m to 24h, such as 20m' }),
+    Type.String({
+      maxLength: 5,
+      pattern: '^(([1-9]\\d{0,2}|1[0-3]\\d\\d|14[0-3]\\d|1440)m|([1-9]|1\\d|2[0-4])h)$',
+      must: 'be 1m to 24h, such as 20m',
+    }),
   ),
 })
 

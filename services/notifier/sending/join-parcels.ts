@@ -16,9 +16,7 @@ export const keepOldest = (messages: readonly ClaimedMessage[]): ClaimedMessage[
 /** Limits the messages that join one. */
 const maxJoining = 100
 
-interface Joining extends Record<'key' | 'waybill', string> {
-  readonly template: Content
-}
+type Joining = { readonly key: string; readonly waybill: string; readonly template: Content }
 
 /**
  * Joins the queued messages of the same rule to the same person to those that are being sent, due or not, and fills in
@@ -29,18 +27,15 @@ export const joinParcels = async (tx: Tx, messages: readonly ClaimedMessage[]): 
   const carriers = messages.filter(({ joins }) => joins !== null)
   if (carriers.length === 0) return messages
   const ofCarrier = Map.groupBy(await lockJoining(tx, carriers), ({ key }) => key)
-  const filled = new Map(
-    carriers.map(message => {
-      const joined = ofCarrier.get(toKey(message)) ?? []
-      const waybills = [message.waybillNumber ?? '', ...joined.map(({ waybill }) => waybill)]
-      const parcels = [...new Set(waybills)]
-      const template = fillGroup(joined.at(-1)?.template ?? message.template, parcels)
-      const detail = joined.length > 0 ? `one message about ${listWaybills(parcels)}` : null
-      return [toKey(message), { tenant: message.tenant, id: message.id, template, detail }]
-    }),
-  )
-  await storeSent(tx, [...filled.values()])
-  return messages.map(message => ({ ...message, template: filled.get(toKey(message))?.template ?? message.template }))
+  const joint = carriers.map(message => fillJoint(message, ofCarrier.get(toKey(message)) ?? []))
+  await storeSent(tx, joint)
+  return [...messages.filter(({ joins }) => joins === null), ...joint]
+}
+
+const fillJoint = (message: ClaimedMessage, joined: readonly Joining[]) => {
+  const parcels = [...new Set([message.waybillNumber ?? '', ...joined.map(({ waybill }) => waybill)])]
+  const template = fillGroup(joined.at(-1)?.template ?? message.template, parcels)
+  return { ...message, template, detail: joined.length > 0 ? `one message about ${listWaybills(parcels)}` : null }
 }
 
 const toKey = ({ tenant, id }: ClaimedMessage): string => `${tenant} ${id}`
@@ -75,18 +70,16 @@ const lockJoining = (tx: Tx, carriers: readonly ClaimedMessage[]): Promise<Joini
     select tenant_id || ' ' || joined_to as key, template, waybill_number as waybill from joining order by message_id`
 }
 
-const storeSent = async (
-  tx: Tx,
-  sent: readonly { tenant: string; id: string; template: Content; detail: string | null }[],
-) => {
-  await prepared(tx, 'store_sent')`
-    with given as (
-      select * from jsonb_to_recordset(${JSON.stringify(sent)}::jsonb)
-        as given (tenant text, id text, template jsonb, detail text)
-    ), stored as (
+const storeSent = (tx: Tx, joint: readonly ReturnType<typeof fillJoint>[]) => {
+  const [tenants, ids, templates, details] = toColumns(joint, 'tenant', 'id', 'template', 'detail')
+  return prepared(tx, 'store_sent')`
+    with stored as (
       update messages m set sent_content = given.template
-      from given where m.tenant_id = given.tenant and m.message_id = given.id
+      from unnest(${tenants}::text[], ${ids}::text[], ${templates}::jsonb[]) as given (tenant_id, message_id, template)
+      where m.tenant_id = given.tenant_id and m.message_id = given.message_id
     )
     insert into message_events (tenant_id, message_id, status, detail)
-    select tenant, id, 'sending', detail from given where detail is not null`
+    select tenant_id, message_id, 'sending', detail
+    from unnest(${tenants}::text[], ${ids}::text[], ${details}::text[]) as given (tenant_id, message_id, detail)
+    where detail is not null`
 }
