@@ -50,6 +50,8 @@ export interface CheckedMessage {
   readonly waitsFor: string | null
   /** null means that no part of it comes from an order. */
   readonly source: Source | null
+  /** Names the rule whose messages to one person may leave as one; null means that it leaves alone. */
+  readonly joins: string | null
 }
 
 type CheckedRequest =
@@ -68,7 +70,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   if (recipient === undefined) errors.to = ['The to field must be a phone number, such as +94770000101.']
   checkTexts(request, errors)
   if (request.missing) errors.template = [request.missing]
-  const sendAt = readSendAt(request.send_at, now, errors)
+  const sendAt = readSendAt(request.send_at, now, errors) ?? findWindowEnd(request, now)
   const hours = request.respect_hours ? context.hours : request.hours
   if (request.respect_hours && !hours) errors.respect_hours = ['The tenant has no hours.']
   const template = isPlain(request.template) ? undefined : request.template
@@ -98,8 +100,14 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
     holdsUntilOpen,
     isExempt,
     hours: hours ?? null,
-    waitsFor: hours && allowed > wanted ? waitsFor(hours) : null,
+    waitsFor:
+      hours && allowed > wanted
+        ? waitsFor(hours)
+        : request.window && sendAt
+          ? 'waits: other parcels of the person may join'
+          : null,
     source: request.source ?? null,
+    joins: request.window?.joins ?? null,
   }
   return Object.keys(errors).length > 0 ? { kind: 'refused', errors, message } : { kind: 'checked', message }
 }
@@ -158,6 +166,13 @@ const readSendAt = (text: string | null | undefined, now: Date, errors: FieldErr
   if (minutes >= earliestMinutes && minutes <= latestDays * 24 * 60) return new Date(text)
   errors.send_at = [`The send at field must be ${earliestMinutes} minutes to ${latestDays} days from now.`]
   return undefined
+}
+
+/** Counts the window from the event, and from now if the clock of orders is ahead; undefined once it is over. */
+const findWindowEnd = ({ window }: MessageRequest, now: Date): Date | undefined => {
+  if (!window) return undefined
+  const end = Math.min(window.from.getTime(), now.getTime()) + window.minutes * 60_000
+  return end > now.getTime() ? new Date(end) : undefined
 }
 
 const describeClosed = (channel: ChannelRow | undefined, conversation: Conversation | undefined, isText: boolean) => {

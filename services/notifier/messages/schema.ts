@@ -73,6 +73,8 @@ export type MessageRequest = Omit<MessageBody, 'template'> & {
   /** Says why the values of its order cannot fill its texts. */
   missing?: string | undefined
   hours?: Hours | undefined
+  /** May leave as one with others of the same rule to the same person, at the end of the window. */
+  window?: { readonly joins: string; readonly minutes: number; readonly from: Date } | undefined
   /** undefined means that no part of it comes from an order. */
   source?: Source | undefined
 }

@@ -79,8 +79,8 @@ const countOwn = (where: string): string => selectCount(`messages where tenant_i
 const countsSql = `
   select (now() at time zone zone.name)::date::text as date, zone.name as time_zone,
     ${countOwn(`status = 'queued'`)} as queued, ${countOwn(`status = 'held'`)} as held,
-    ${countOwn(`status = 'unknown' and message_id >= $2`)} as unknown,
-    ${countOwn(`status = 'failed' and message_id >= $2`)} as failed,
+    ${countOwn(`status = 'unknown' and message_id >= $2 and joined_to is null`)} as unknown,
+    ${countOwn(`status = 'failed' and message_id >= $2 and joined_to is null`)} as failed,
     (select count(distinct (phone_number_id, recipient))::integer from (
       select phone_number_id, recipient from inbound_messages where tenant_id = $1
         and read_at is null limit ${maxCounted}

@@ -26,6 +26,10 @@ export const Message = Type.Object(
     template: TemplateOrNull,
     text: orNull(Type.String({ description: 'The text of a message without a template.' })),
     waybill_number: orNull(Type.String(), { examples: ['DM00000001'] }),
+    waybill_numbers: Type.Array(Type.String(), {
+      description: 'All parcels that the message is about.',
+      examples: [['DM00000001']],
+    }),
     status: Status,
     provider_message_id: orNull(Type.String(), { examples: ['wamid.HBgLOTQ3NzAwMDAxMDE'] }),
     error: orNull(Type.Object({ code: orNull(Type.Integer()), meaning: Type.String() }), { examples: [null] }),
@@ -44,7 +48,7 @@ export const Page = PageOf(Message, 'MessageList', undefined, {
 
 type Shown = Pick<
   Static<typeof Message>,
-  'id' | 'channel' | 'to' | 'waybill_number' | 'status' | 'provider_message_id' | 'attempts'
+  'id' | 'channel' | 'to' | 'waybill_number' | 'waybill_numbers' | 'status' | 'provider_message_id' | 'attempts'
 >
 
 export interface MessageRow extends Shown {

@@ -101,6 +101,6 @@ const toMessage = (address: Address, text: string): NewMessage => {
     button: { title: button, action: confirmAddress },
   }
   const atOnce = { sendAt: null, hours: null, waitsFor: null, isHeld: false, holdsUntilOpen: false, isExempt: false }
-  const message = { ...atOnce, source: null, phoneNumberId, recipient, waybillNumber: waybill, template }
+  const message = { ...atOnce, source: null, joins: null, phoneNumberId, recipient, waybillNumber: waybill, template }
   return { id, message, isInDoubt, rule: { event: null, expires_after_hours: addressMinutes / 60 } }
 }

@@ -53,7 +53,8 @@ export const renderMessages = async (
   ids: readonly string[],
 ): Promise<Map<string, Rendered>> => {
   const rows = await query<SentTemplate>(tx)`
-    select m.message_id as id, m.template, coalesce(f.components, t.components) as components,
+    select m.message_id as id, coalesce(m.sent_content, m.template) as template,
+      coalesce(f.components, t.components) as components,
       coalesce(f.parameter_format, t.parameter_format) as "parameterFormat"
     from messages m join channels c using (tenant_id, phone_number_id)
     left join templates t on t.tenant_id = m.tenant_id and t.waba_id = c.waba_id and t.name = m.template ->> 'name'

@@ -147,9 +147,11 @@ const listPhones = async (tx: Tx, tenant: string, order: KnownOrder): Promise<st
 const findStatusUpdates = async (tx: Tx, staff: Staff, waybill: string): Promise<MessageUpdate[]> => {
   const rows = await query<MessageUpdate>(tx)`
     with about as (
-      select tenant_id, message_id, template ->> 'name' as template, template ->> 'text' as text from messages
-      where tenant_id = ${staff.tenant} and waybill_number = ${waybill}
-      order by message_id desc limit ${maxMessages}
+      select tenant_id, message_id, template ->> 'name' as template, coalesce(sent_content, template) ->> 'text' as text
+      from messages where tenant_id = ${staff.tenant} and message_id in (
+        select coalesce(joined_to, message_id) from messages
+        where tenant_id = ${staff.tenant} and waybill_number = ${waybill}
+        order by message_id desc limit ${maxMessages})
     )
     select message_id, template, text, e.status, e.happened_at as at, e.detail
     from about join message_events e using (tenant_id, message_id)
