@@ -30,16 +30,25 @@ t.test('a total is no COD where the sheet says that the order is paid, or paid i
     [`${head},${headings}`, ...cells.map(each => `${person},${each}`)].join('\n')
   const table: [string, string[]][] = [
     [sheet('Amount,Mode', '1500,COD', '1500,Prepaid', '1500,Cash on delivery'), ['1500', ' maybe_paid', '1500']],
-    [sheet('order_total,payment_method', '1500,cod', '1500,payhere', '1500,bacs'), ['1500', ' maybe_paid', ' maybe_paid']],
-    [sheet('Total,Payment Method', '1500,CC', '1500,eZ Cash', '1500,cashondelivery'), [' maybe_paid', ' maybe_paid', '1500']],
+    [
+      sheet('order_total,payment_method', '1500,cod', '1500,payhere', '1500,bacs'),
+      ['1500', ' maybe_paid', ' maybe_paid'],
+    ],
+    [
+      sheet('Total,Payment Method', '1500,CC', '1500,eZ Cash', '1500,cashondelivery'),
+      [' maybe_paid', ' maybe_paid', '1500'],
+    ],
     [sheet('COD,Amount', 'Yes,1500', 'No,1500'), ['1500', ' maybe_paid']],
     [sheet('Total,Paid', '1500,Yes', '1500,No', '1500,'), [' maybe_paid', '1500', '1500']],
     [sheet('Total,Advance', '1500,500', '1500,0', '1500,'), [' payment_unclear', '1500', '1500']],
     [sheet('Total,Payment status', '1500,Partially paid', '1500,Pending'), [' payment_unclear', '1500']],
     [sheet('මුළු මුදල,අත්තිකාරම්', '1500,500'), [' payment_unclear']],
     [sheet('COD,Total,Advance,Payment status', '1000,1500,500,Partially paid'), ['1000']],
-    [sheet('COD Amount,Payment Mode,Transport Mode', '1500,Prepaid,Surface', '1500,COD,Air'), ['1500 maybe_paid', '1500']],
-  ] // biome-ignore format: one line each
+    [
+      sheet('COD Amount,Payment Mode,Transport Mode', '1500,Prepaid,Surface', '1500,COD,Air'),
+      ['1500 maybe_paid', '1500'],
+    ],
+  ]
   for (const [text, expected] of table) t.strictSame(cods(text), expected, text)
   t.end()
 })
@@ -96,15 +105,24 @@ t.test('no part of the receiver is taken from another person, or lost', t => {
       '*Shipping Address Line 1,Shipping Address Line 2,*Shipping Address City,*Shipping Address Postcode,Billing Address City\n1 Road,Apt 2,Galle,80000,Kotte',
       { customer_address: '1 Road, Apt 2', destination: 'Galle' },
     ],
-    ['House No,Street,Area,City\n12/A,Temple Road,Fort,Galle', { customer_address: '12/A, Temple Road, Fort', destination: 'Galle' }],
+    [
+      'House No,Street,Area,City\n12/A,Temple Road,Fort,Galle',
+      { customer_address: '12/A, Temple Road, Fort', destination: 'Galle' },
+    ],
     ['Name,Add,Landmark,Town\nNimal,1 Road,Near the bank,Galle', { customer_address: '1 Road, Near the bank' }],
     ['Address,Pickup area,Area\n1 Road,Kotte,Galle', { customer_address: '1 Road', destination: 'Galle' }],
     ['Receiver Name,District Name\nNimal,Galle', { destination: 'Galle' }],
-    ['Consignor Name,Consignor Phone,Name,Phone\nShop,0112,Nimal,0770000001', { customer_name: 'Nimal', customer_phone: '0770000001' }],
-    ['Payment Firstname,Payment Lastname,First name,Last name,Phone\nPay,Er,Nim,Silva,0770000001', { customer_name: 'Nim Silva' }],
+    [
+      'Consignor Name,Consignor Phone,Name,Phone\nShop,0112,Nimal,0770000001',
+      { customer_name: 'Nimal', customer_phone: '0770000001' },
+    ],
+    [
+      'Payment Firstname,Payment Lastname,First name,Last name,Phone\nPay,Er,Nim,Silva,0770000001',
+      { customer_name: 'Nim Silva' },
+    ],
     ['Contact Number,Contact Number 2 (optional)\n0770000001,0770000002', { customer_secondary_phone: '0770000002' }],
     ['Name,Items\nNimal,2', { customer_name: 'Nimal' }],
-  ] // biome-ignore format: one line each
+  ]
   for (const [text, values] of table) t.match(read(text)[0]?.values, values, text)
   t.notOk(read('Name,Items\nNimal,2')[0]?.values.description, 'a quantity is no contents')
   t.end()

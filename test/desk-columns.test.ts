@@ -47,9 +47,20 @@ t.test('chooses columns by weight, asks at a tie, and takes no price, fee or qua
   const table: [string, Record<string, string>][] = [
     [
       'Order ID,Sender,Sender Contact,From Address,Recipient,Recipient Contact No,To Address,Destination City,Parcel Weight (gms),COD Amount (Rs),Delivery Charge',
-      { order_no: 'Order ID', name: 'Recipient', phone: 'Recipient Contact No', address: 'To Address', destination: 'Destination City', weight: 'Parcel Weight (gms)', cod: 'COD Amount (Rs)' },
+      {
+        order_no: 'Order ID',
+        name: 'Recipient',
+        phone: 'Recipient Contact No',
+        address: 'To Address',
+        destination: 'Destination City',
+        weight: 'Parcel Weight (gms)',
+        cod: 'COD Amount (Rs)',
+      },
     ],
-    ['Buyer Name,Buyer Phone,Ship To Name,Ship To Phone,Ship To Address,Payable', { name: 'Ship To Name', phone: 'Ship To Phone', address: 'Ship To Address', cod: 'Payable' }],
+    [
+      'Buyer Name,Buyer Phone,Ship To Name,Ship To Phone,Ship To Address,Payable',
+      { name: 'Ship To Name', phone: 'Ship To Phone', address: 'Ship To Address', cod: 'Payable' },
+    ],
     ['Total Tax,Total Discount,Unit Price,Qty,Subtotal,Total Qty,Shipping,COD Fee', {}],
     ['Name,Subtotal,Total', { name: 'Name', cod: 'Total' }],
     ['Name,Total,C.O.D.', { name: 'Name', cod: 'C.O.D.' }],
@@ -61,16 +72,49 @@ t.test('chooses columns by weight, asks at a tie, and takes no price, fee or qua
     ['Name,Phone,Quantity,Item Price', { name: 'Name', phone: 'Phone' }],
     ['Name,Phone,Mobile,Amount,Amt', { name: 'Name', 'phone?': 'Phone or Mobile', 'cod?': 'Amount or Amt' }],
     ['Name,Address,Contact Name', { address: 'Address', 'name?': 'Name or Contact Name' }],
-    ['First Name,Last Name,Address Line 1,Address Line 2,Mobile No', { name: 'First Name + Last Name', address: 'Address Line 1 + Address Line 2', phone: 'Mobile No' }],
+    [
+      'First Name,Last Name,Address Line 1,Address Line 2,Mobile No',
+      { name: 'First Name + Last Name', address: 'Address Line 1 + Address Line 2', phone: 'Mobile No' },
+    ],
     ['Name,Street,Address 1,Address 2', { name: 'Name', 'address?': 'Street or Address 1 + Address 2' }],
-    ['Name,Address,Address 2,Phone,WhatsApp', { name: 'Name', address: 'Address + Address 2', phone: 'Phone', secondary_phone: 'WhatsApp' }],
-    ['Full Name,WhatsApp Number,Contact Number 2', { name: 'Full Name', phone: 'WhatsApp Number', secondary_phone: 'Contact Number 2' }],
-    ['shippingName,shippingAddress,shippingPhone,billingName,paidPrice,shippingFee', { name: 'shippingName', address: 'shippingAddress', phone: 'shippingPhone' }],
+    [
+      'Name,Address,Address 2,Phone,WhatsApp',
+      { name: 'Name', address: 'Address + Address 2', phone: 'Phone', secondary_phone: 'WhatsApp' },
+    ],
+    [
+      'Full Name,WhatsApp Number,Contact Number 2',
+      { name: 'Full Name', phone: 'WhatsApp Number', secondary_phone: 'Contact Number 2' },
+    ],
+    [
+      'shippingName,shippingAddress,shippingPhone,billingName,paidPrice,shippingFee',
+      { name: 'shippingName', address: 'shippingAddress', phone: 'shippingPhone' },
+    ],
     ['Bill To,Billing Address,Deliver To,Phone', { name: 'Deliver To', phone: 'Phone' }],
-    ['RecipientName(*),RecipientPhone(*),RecipientAddress(*),AmountToCollect(*),ItemQuantity', { name: 'RecipientName(*)', phone: 'RecipientPhone(*)', address: 'RecipientAddress(*)', cod: 'AmountToCollect(*)' }],
-    ['ලබන්නාගේ නම,යවන්නාගේ නම,දුරකථන අංකය,ලිපිනය,නගරය,අය කළ යුතු මුදල,භාණ්ඩ මිල,ගාස්තුව,බර', { name: 'ලබන්නාගේ නම', phone: 'දුරකථන අංකය', address: 'ලිපිනය', destination: 'නගරය', cod: 'අය කළ යුතු මුදල', weight: 'බර' }],
-    ['பெறுநர் பெயர்,அனுப்புநர் பெயர்,தொலைபேசி எண்,முகவரி,நகரம்,தொகை,விலை,எடை', { name: 'பெறுநர் பெயர்', phone: 'தொலைபேசி எண்', address: 'முகவரி', destination: 'நகரம்', cod: 'தொகை', weight: 'எடை' }],
-  ] // biome-ignore format: one line each
+    [
+      'RecipientName(*),RecipientPhone(*),RecipientAddress(*),AmountToCollect(*),ItemQuantity',
+      {
+        name: 'RecipientName(*)',
+        phone: 'RecipientPhone(*)',
+        address: 'RecipientAddress(*)',
+        cod: 'AmountToCollect(*)',
+      },
+    ],
+    [
+      'ලබන්නාගේ නම,යවන්නාගේ නම,දුරකථන අංකය,ලිපිනය,නගරය,අය කළ යුතු මුදල,භාණ්ඩ මිල,ගාස්තුව,බර',
+      {
+        name: 'ලබන්නාගේ නම',
+        phone: 'දුරකථන අංකය',
+        address: 'ලිපිනය',
+        destination: 'නගරය',
+        cod: 'අය කළ යුතු මුදල',
+        weight: 'බර',
+      },
+    ],
+    [
+      'பெறுநர் பெயர்,அனுப்புநர் பெயர்,தொலைபேசி எண்,முகவரி,நகரம்,தொகை,விலை,எடை',
+      { name: 'பெறுநர் பெயர்', phone: 'தொலைபேசி எண்', address: 'முகவரி', destination: 'நகரம்', cod: 'தொகை', weight: 'எடை' },
+    ],
+  ]
   for (const [headings, fields] of table) t.strictSame(fieldsOf(headings), fields, headings)
   t.strictSame(fieldsOf('Name,COD,COD Amount', 'A,Yes,4500'), { name: 'Name', cod: 'COD Amount' }, 'Yes is no amount')
   t.end()
@@ -117,9 +161,17 @@ t.test('reads the order export of Shopify as a clerk books it', t => {
   const text = example('shopify-orders.csv')
   t.equal(choose(text).export, 'Shopify')
   const rows = readAll(text)
-  t.strictSame(rows.map(({ line, leftOut }) => [line, leftOut]), [
-    [2, undefined], [3, 'part_of_another'], [4, undefined], [5, undefined], [6, 'cancelled'], [7, undefined],
-  ]) // biome-ignore format: one line each
+  t.strictSame(
+    rows.map(({ line, leftOut }) => [line, leftOut]),
+    [
+      [2, undefined],
+      [3, 'part_of_another'],
+      [4, undefined],
+      [5, undefined],
+      [6, 'cancelled'],
+      [7, undefined],
+    ],
+  )
   t.match(rows[0]?.values, {
     ...{ order_no: '#2001', customer_name: 'Nimali Gunasekara', customer_phone: '0770001302', cod: '6400.00' },
     ...{ customer_address: '7 Lake View, Upper floor', destination: 'Galle' },
@@ -167,22 +219,44 @@ t.test('reads the order exports of Wix, whose columns have equal names, and of B
 10002,"Nov 25, 2026",b@example.com,,Mug,,M-1,1,500,0.4,Card Payer,0770001602,LKA,Kotte,2 Card Street,Card Payer,0770001602,LKA,Kotte,2 Card Street,Paid,Visa,350,0,850,LKR,0,850,Not fulfilled
 10003,"Nov 25, 2026",,,Mug,,M-1,1,500,0.4,Gone Away,0770001603,LKA,Kotte,4 Hill Street,,,,,,Unpaid,Manual,350,0,850,LKR,0,850,Canceled`
   t.equal(choose(wix).export, 'Wix')
-  t.match(readAll(wix).map(({ values, leftOut }) => ({ ...values, leftOut })), [
-    { order_no: '10001', customer_name: 'Anoma Herath', customer_phone: '0770001601', customer_address: '15 Lake Road', destination: 'Galle', cod: '1850', description: '2 x Mug, Spoon', remark: 'Ring twice' },
-    { leftOut: 'part_of_another' },
-    { order_no: '10002', cod: '0' },
-    { leftOut: 'cancelled' },
-  ]) // biome-ignore format: one line each
+  t.match(
+    readAll(wix).map(({ values, leftOut }) => ({ ...values, leftOut })),
+    [
+      {
+        order_no: '10001',
+        customer_name: 'Anoma Herath',
+        customer_phone: '0770001601',
+        customer_address: '15 Lake Road',
+        destination: 'Galle',
+        cod: '1850',
+        description: '2 x Mug, Spoon',
+        remark: 'Ring twice',
+      },
+      { leftOut: 'part_of_another' },
+      { order_no: '10002', cod: '0' },
+      { leftOut: 'cancelled' },
+    ],
+  )
   const bigCommerce = `Order ID,Customer ID,Customer Name,Customer Email,Customer Phone,Order Date,Order Status,Subtotal (inc tax),Subtotal (ex tax),Tax Total,Shipping Cost (inc tax),Order Total (inc tax),Order Total (ex tax),Payment Method,Total Quantity,Order Notes,Customer Message,Billing First Name,Billing Last Name,Billing Street 1,Billing Street 2,Billing Suburb,Billing Phone,Shipping First Name,Shipping Last Name,Shipping Street 1,Shipping Street 2,Shipping Suburb,Shipping Phone,Product Details
 118,7,Amal Payer,a@example.com,0770001701,25/11/2026,Awaiting Fulfillment,3000,3000,0,450,3450,3450,Cash on Delivery,3,,Ring twice,Amal,Payer,1 Payer Road,,Kotte,0770001701,Nimali,Silva,9 Temple Road,Upper floor,Galle,0770001702,"Product ID: 77, Product Qty: 2, Product SKU: M-1, Product Name: Mug, Product Weight: 0.4|Product ID: 78, Product Qty: 1, Product SKU: S-1, Product Name: Spoon"
 119,7,Card Payer,b@example.com,0770001703,25/11/2026,Awaiting Payment,3000,3000,0,450,3450,3450,Credit Card,1,,,Card,Payer,2 Card Street,,Kotte,0770001703,Card,Payer,2 Card Street,,Kotte,0770001703,
 120,7,Card Payer,b@example.com,0770001703,25/11/2026,Awaiting Shipment,3000,3000,0,450,3450,3450,Credit Card,1,,,Card,Payer,2 Card Street,,Kotte,0770001703,Card,Payer,2 Card Street,,Kotte,0770001703,`
   t.equal(choose(bigCommerce).export, 'BigCommerce')
-  t.match(readAll(bigCommerce).map(({ values }) => values), [
-    { order_no: '118', customer_name: 'Nimali Silva', customer_address: '9 Temple Road, Upper floor', destination: 'Galle', customer_phone: '0770001702', cod: '3450' },
-    { cod: '' },
-    { cod: '0' },
-  ]) // biome-ignore format: one line each
+  t.match(
+    readAll(bigCommerce).map(({ values }) => values),
+    [
+      {
+        order_no: '118',
+        customer_name: 'Nimali Silva',
+        customer_address: '9 Temple Road, Upper floor',
+        destination: 'Galle',
+        customer_phone: '0770001702',
+        cod: '3450',
+      },
+      { cod: '' },
+      { cod: '0' },
+    ],
+  )
   t.end()
 })
 
@@ -243,10 +317,25 @@ Mala,0770000105,1 Road,0,1,Paid`)
 
 t.test('reads amounts, or refuses them; none is misread', t => {
   const read: [string, number][] = [
-    ['4500', 4500], ['4,500.00', 4500], ['Rs. 1250', 1250], ['LKR 1,990', 1990], ['Rs.4500/=', 4500], ['4500/-', 4500],
-    ['4,450/-', 4450], ['4500 LKR', 4500], ['1,50,000', 150_000], ['1.500,00', 1500], ['1,234,567', 1_234_567],
-    ['1 500', 1500], ['1\u00a0500,00', 1500], ["1'500", 1500], ['４５００', 4500], ['රු. 4500', 4500], ['ரூ 4500', 4500], ['0', 0],
-  ] // biome-ignore format: a table
+    ['4500', 4500],
+    ['4,500.00', 4500],
+    ['Rs. 1250', 1250],
+    ['LKR 1,990', 1990],
+    ['Rs.4500/=', 4500],
+    ['4500/-', 4500],
+    ['4,450/-', 4450],
+    ['4500 LKR', 4500],
+    ['1,50,000', 150_000],
+    ['1.500,00', 1500],
+    ['1,234,567', 1_234_567],
+    ['1 500', 1500],
+    ['1\u00a0500,00', 1500],
+    ["1'500", 1500],
+    ['４５００', 4500],
+    ['රු. 4500', 4500],
+    ['ரூ 4500', 4500],
+    ['0', 0],
+  ]
   for (const [text, value] of read) t.strictSame(readMoney(text), { value }, text)
   const refused: Record<string, string[]> = {
     missing: ['', ' '],
@@ -264,14 +353,28 @@ t.test('reads amounts, or refuses them; none is misread', t => {
 
 t.test('reads weights with their unit, or refuses them', t => {
   const read: [string, string, number][] = [
-    ['0,500', 'kg', 0.5], ['.5', 'kg', 0.5], ['1,5', 'kg', 1.5], ['1.2 kg', 'kg', 1.2], ['500', 'g', 0.5], ['500g', 'kg', 0.5],
-    ['500 gms', 'kg', 0.5], ['1,500', 'g', 1.5], ['2 kg', 'g', 2], ['1.1250', 'kg', 1.125],
-  ] // biome-ignore format: a table
+    ['0,500', 'kg', 0.5],
+    ['.5', 'kg', 0.5],
+    ['1,5', 'kg', 1.5],
+    ['1.2 kg', 'kg', 1.2],
+    ['500', 'g', 0.5],
+    ['500g', 'kg', 0.5],
+    ['500 gms', 'kg', 0.5],
+    ['1,500', 'g', 1.5],
+    ['2 kg', 'g', 2],
+    ['1.1250', 'kg', 1.125],
+  ]
   for (const [text, unit, value] of read) t.strictSame(readWeight(text, unit), { value }, `${text} (${unit})`)
   const refused: [string, string, string][] = [
-    ['2.000', 'kg', 'ambiguous'], ['1,500', 'kg', 'ambiguous'], ['1.500', 'g', 'ambiguous'], ['2 lbs', 'kg', 'unit'],
-    ['2', 'other', 'unit'], ['half', 'kg', 'unreadable'], ['1kg 200g', 'kg', 'unreadable'], ['', 'kg', 'missing'],
-  ] // biome-ignore format: a table
+    ['2.000', 'kg', 'ambiguous'],
+    ['1,500', 'kg', 'ambiguous'],
+    ['1.500', 'g', 'ambiguous'],
+    ['2 lbs', 'kg', 'unit'],
+    ['2', 'other', 'unit'],
+    ['half', 'kg', 'unreadable'],
+    ['1kg 200g', 'kg', 'unreadable'],
+    ['', 'kg', 'missing'],
+  ]
   for (const [text, unit, problem] of refused) t.strictSame(readWeight(text, unit), { problem }, `${text} (${unit})`)
   const unitOf = (heading: string) => readAll(`Name,${heading}\nA,1`)[0]?.weightUnit
   t.strictSame(['Weight (g)', 'Weight gms', 'Weight (lbs)', 'Weight', 'Wt (KG)'].map(unitOf), [

@@ -27,10 +27,21 @@ t.test('reads quoted cells over two lines, and keeps the numbers of the rows whe
 
 t.test('finds the separator and the line ends that a file has', t => {
   const table: [string, string, string[][]][] = [
-    ['CR only', 'a,b\rc,d\r', [['a', 'b'], ['c', 'd']]], // biome-ignore format: one line each
+    [
+      'CR only',
+      'a,b\rc,d\r',
+      [
+        ['a', 'b'],
+        ['c', 'd'],
+      ],
+    ],
     ['sep=', 'sep=|\r\na|b,c\r\n', [['a', 'b,c']]],
     ['a byte order mark before sep=', '\uFEFFsep=;\na;b,c,d', [['a', 'b,c,d']]],
-    ['semicolons below a title', 'Orders, November\nName;City;COD\nA;B, C, D;1', [['Orders, November'], ['Name', 'City', 'COD'], ['A', 'B, C, D', '1']]], // biome-ignore format: one line each
+    [
+      'semicolons below a title',
+      'Orders, November\nName;City;COD\nA;B, C, D;1',
+      [['Orders, November'], ['Name', 'City', 'COD'], ['A', 'B, C, D', '1']],
+    ],
     [
       'tabs beside commas',
       'A\t1 Main Street, Upper floor, Galle, South',

@@ -13,7 +13,10 @@ export const decodeText = (/** @type {ArrayBuffer} */ bytes) => {
 
 /** Returns whichever of tab, semicolon and comma the middle one of the first lines has the most often. */
 const findSeparator = (/** @type {string} */ text) => {
-  const lines = text.slice(0, 20_000).replace(/"[^"]*"/g, '').split(/\r\n?|\n/) // biome-ignore format: one line
+  const lines = text
+    .slice(0, 20_000)
+    .replace(/"[^"]*"/g, '')
+    .split(/\r\n?|\n/)
   const filled = lines.filter(line => line.trim() !== '').slice(0, 20)
   const count = (/** @type {string} */ mark) =>
     filled.map(line => line.split(mark).length).sort((one, two) => one - two)[Math.floor(filled.length / 2)] ?? 0

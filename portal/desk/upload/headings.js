@@ -45,7 +45,7 @@ export const fieldNames = [
  * Lists the headings of each field with their weights; the first form that a simplified heading has decides.
  * @type {readonly [string, number, RegExp][]}
  */
-// biome-ignore format: a table
+
 const forms = [
   ['order_no', 110, /^((merchant|shop|web|customer) )?order ?(no|number|num|id|#|ref|reference|code)$|ඇණවුම්|ஆர்டர்/u],
   ['order_no', 100, /^(invoice|bill|ref|reference)( ?(no|number|num|id|#|code))?$|යොමු/u],
@@ -57,30 +57,78 @@ const forms = [
   ['customer_name', 100, /^(shipping|delivery|billing|payer|person) name$|^name (shipping|billing)$/],
   ['customer_name', 80, /^(customer|client|buyer)$|ලබන්නා$|பெறுநர்$|ගනුදෙනුකරු|පාරිභෝගික|வாடிக்கையாளர்/u],
   ['customer_name', 80, /\b(your|customer|person|receiver|recipient)\b.*\bname\b/],
-  ['customer_phone', 110, /^(.* )?(phone|mobile|tel|telephone|cell|cellphone)( (no|number|num|#))?( ?(1|one))?( (shipping|billing))?$/],
-  ['customer_phone', 110, /^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$|දුරකථ|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்/u],
+  [
+    'customer_phone',
+    110,
+    /^(.* )?(phone|mobile|tel|telephone|cell|cellphone)( (no|number|num|#))?( ?(1|one))?( (shipping|billing))?$/,
+  ],
+  [
+    'customer_phone',
+    110,
+    /^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$|දුරකථ|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்/u,
+  ],
   ['customer_phone', 60, /\bwhats ?app\b|^(.* )?contact( ?1)?$|\b(phone|mobile|telephone)\b/],
-  ['customer_secondary_phone', 130, /\b(second(ary)?|alt(ernat(e|ive))?|other|additional|2nd)\b.*\b(phone|mobile|contact|tel\w*|cell|no|number)\b/],
-  ['customer_secondary_phone', 130, /\b(phone|mobile|contact|tel\w*|cell|number|no) ?(2|two)$|(දෙවන|இரண்டாவது|மாற்று).*(දුරකථ|தொலைபேசி|கைபேசி)/u],
+  [
+    'customer_secondary_phone',
+    130,
+    /\b(second(ary)?|alt(ernat(e|ive))?|other|additional|2nd)\b.*\b(phone|mobile|contact|tel\w*|cell|no|number)\b/,
+  ],
+  [
+    'customer_secondary_phone',
+    130,
+    /\b(phone|mobile|contact|tel\w*|cell|number|no) ?(2|two)$|(දෙවන|இரண்டாவது|மாற்று).*(දුරකථ|தொலைபேசி|கைபேசி)/u,
+  ],
   ['customer_address', 110, /\b(address|addr|street)\b|\b(address|street)[1-5]$|^add$|ලිපින|முகவரி/u],
-  ['destination', 115, /^(?!address (city|town)$|.*\band\b)(.* )?(city|town)( (name|shipping|billing))?$|නගර|நகர|(^|\s)ஊர்/u],
+  [
+    'destination',
+    115,
+    /^(?!address (city|town)$|.*\band\b)(.* )?(city|town)( (name|shipping|billing))?$|නගර|நகர|(^|\s)ஊர்/u,
+  ],
   ['destination', 105, /\b(nearest|delivery) (city|town)\b/],
   ['destination', 95, /\b(city|town)\b|^(.* )?(suburb|destination)$/],
   ['destination', 60, /^(.* )?district( name)?$|දිස්ත්රික්|மாவட்ட/u],
   ['destination', 50, /^(.* )?area$/],
-  ['cod', 120, /^(cod|cash|collect|collection)( (amount|amt|value|total))?$|^((cod|cash|amount|amt) )?(to (be )?)?collect(ed|able)?$/],
+  [
+    'cod',
+    120,
+    /^(cod|cash|collect|collection)( (amount|amt|value|total))?$|^((cod|cash|amount|amt) )?(to (be )?)?collect(ed|able)?$/,
+  ],
   ['cod', 120, /^collect(able|ible) amount$|අය කළ|එකතු කළ|வசூல/u],
-  ['cod', 110, /^((cod|total|net) )?(payable|due|outstanding|balance)( (amount|amt|due|total|balance|payable|to pay))?$/],
-  ['cod', 110, /^(amount|amt|total) (payable|due|outstanding|to pay)$|^to pay$|ගෙවිය යුතු|ශේෂ|ඉතිරි|செலுத்த வேண்டிய|மீதி|மீதம்|நிலுவை|பாக்கி/u],
+  [
+    'cod',
+    110,
+    /^((cod|total|net) )?(payable|due|outstanding|balance)( (amount|amt|due|total|balance|payable|to pay))?$/,
+  ],
+  [
+    'cod',
+    110,
+    /^(amount|amt|total) (payable|due|outstanding|to pay)$|^to pay$|ගෙවිය යුතු|ශේෂ|ඉතිරි|செலுத்த வேண்டிய|மீதி|மீதம்|நிலுவை|பாக்கி/u,
+  ],
   ['cod', 100, /\bcod\b|\bto (be )?collect|\bcollect(able|ion)? (amount|amt|value)$/],
-  ['cod', 90, /^net (amount|amt)$|^((grand|order|invoice|bill) )?(total|amount|amt)( (amount|amt|price|value))? after \w+$/],
+  [
+    'cod',
+    90,
+    /^net (amount|amt)$|^((grand|order|invoice|bill) )?(total|amount|amt)( (amount|amt|price|value))? after \w+$/,
+  ],
   ['cod', 85, /^(grand|order|invoice|bill|final|net) total( (amount|amt|price|value))?$|මුළු|மொத்த/u],
   ['cod', 80, /^total( (amount|amt|price|value|bill))?$|^එකතුව$/],
   ['cod', 70, /^((order|bill|invoice) )?(amount|amt)$|මුදල|தொகை/u],
-  ['weight', 110, /^((parcel|package|gross|actual|total|shipping) )?(weight|wt)\b|^(kgs?|grams?|gms?)$|(^|\s)බර(\s|$)|எடை/u],
+  [
+    'weight',
+    110,
+    /^((parcel|package|gross|actual|total|shipping) )?(weight|wt)\b|^(kgs?|grams?|gms?)$|(^|\s)බර(\s|$)|எடை/u,
+  ],
   ['weight', 90, /\b(weight|wt)\b/],
-  ['description', 100, /^(.* )?(descriptions?|contents?)$|^(parcel|package|product|item|order) details?$|විස්තර|விவர|விளக்க/u],
-  ['description', 90, /^(line ?item|item|product) names?$|^(ordered )?(items?|products?|goods)( ordered)?$|භාණ්ඩ|අයිතම|பொருள்/u],
+  [
+    'description',
+    100,
+    /^(.* )?(descriptions?|contents?)$|^(parcel|package|product|item|order) details?$|විස්තර|விவர|விளக்க/u,
+  ],
+  [
+    'description',
+    90,
+    /^(line ?item|item|product) names?$|^(ordered )?(items?|products?|goods)( ordered)?$|භාණ්ඩ|අයිතම|பொருள்/u,
+  ],
   ['remark', 100, /^(.* )?(remarks?|notes?|comments?|instructions?)$|සටහන|குறிப்பு/u],
   ['remark', 60, /^(.* )?message$/],
   ['customer_email', 150, /\be ?mail\b|^mail$|මේල්|විද්යුත්|மின்னஞ்சல்/u],

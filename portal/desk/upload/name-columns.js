@@ -92,28 +92,39 @@ export const Columns = ({ sheet, onDone }) => {
       allPrepaid: choice.allPrepaid === true,
     })
   }
-  // biome-ignore format: markup
+
   return html`<${Panel} title=${t('upload.columns')}>
     <${General} general=${general} onGeneral=${setGeneral} businesses=${businesses} />
     <${Field} id="headings" label=${t('upload.headings')} value=${choice.headingRow}
       onChange=${event => setChoice(chooseColumns(sheet, Number(event.target.value)))}>
-      ${sheet.rows.slice(0, shownRows).map((row, index) => html`<option key=${index} value=${index}>
-        ${t('upload.line', { line: row.number })}: ${row.cells.filter(Boolean).join(' | ').slice(0, 60)}</option>`)}
+      ${sheet.rows.slice(0, shownRows).map(
+        (row, index) => html`<option key=${index} value=${index}>
+        ${t('upload.line', { line: row.number })}: ${row.cells.filter(Boolean).join(' | ').slice(0, 60)}</option>`,
+      )}
       <option value="-1">${t('upload.headings_none')}</option><//>
-    ${choice.export
-      ? html`<${Known} name=${choice.export} rows=${read}
+    ${
+      choice.export
+        ? html`<${Known} name=${choice.export} rows=${read}
         onPlain=${() => setChoice(chooseColumns(sheet, choice.headingRow, true))} />`
-      : html`<${Field} id="all-prepaid" type="checkbox" label=${t('upload.all_prepaid')} checked=${choice.allPrepaid}
-        onChange=${({ target }) => setChoice({ ...assign(choice, [], 'cod'), allPrepaid: target.checked })} />`}
-    ${choice.asked.length > 0 && html`<div class="fields notice">${choice.asked.map(question =>
-      html`<${Question} key=${question.field} question=${question} columns=${choice.columns}
-        onAnswer=${value => value && give(question.options[Number(value)] ?? [], question.field)} />`)}</div>`}
+        : html`<${Field} id="all-prepaid" type="checkbox" label=${t('upload.all_prepaid')} checked=${choice.allPrepaid}
+        onChange=${({ target }) => setChoice({ ...assign(choice, [], 'cod'), allPrepaid: target.checked })} />`
+    }
+    ${
+      choice.asked.length > 0 &&
+      html`<div class="fields notice">${choice.asked.map(
+        question =>
+          html`<${Question} key=${question.field} question=${question} columns=${choice.columns}
+        onAnswer=${value => value && give(question.options[Number(value)] ?? [], question.field)} />`,
+      )}</div>`
+    }
     <details open=${!choice.export}><summary>${t('upload.all_columns', { count: number(choice.columns.length) })}</summary>
-    <div class="fields">${choice.columns.map(({ index, heading, field, samples }) =>
-      html`<${Field} key=${index} id=${`column-${index}`} value=${field} label=${`${index + 1}. ${heading}`}
+    <div class="fields">${choice.columns.map(
+      ({ index, heading, field, samples }) =>
+        html`<${Field} key=${index} id=${`column-${index}`} value=${field} label=${`${index + 1}. ${heading}`}
         hint=${samples.slice(0, 3).join(' · ')} disabled=${Boolean(choice.export)}
         onChange=${event => give([index], event.target.value)}><option value="">${t('upload.ignore')}</option>
-        ${fieldNames.map(name => html`<option key=${name} value=${name}>${t(`field.${name}`)}</option>`)}<//>`)}</div></details>
+        ${fieldNames.map(name => html`<option key=${name} value=${name}>${t(`field.${name}`)}</option>`)}<//>`,
+    )}</div></details>
     <div class="row"><${Button} kind="primary" onClick=${done}
       missing=${missing.length > 0 ? t('upload.missing', { what: missing.join(' · ') }) : ''}>${t('upload.check')}<//></div>
   <//>`

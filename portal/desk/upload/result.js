@@ -24,12 +24,15 @@ const Statuses = ({ upload, onChange }) => {
   const elsewhere = upload.chunks.reduce((sum, { noDrafts = 0 }) => sum + noDrafts, 0)
   const confirmed = countBooked(upload) - drafts - elsewhere
   const confirm = async () => onChange({ ...(await confirmDrafts(upload, t('upload.elsewhere'))) })
-  // biome-ignore format: markup
+
   return html`<${Live} of=${statuses} lines=${1}>${names => html`
     ${confirmed > 0 && html`<p><${Badge} kind="good">${statusName(names.confirmed)}<//> ${t('upload.confirmed', { count: number(confirmed) })}</p>`}
     ${elsewhere > 0 && html`<p class="notice">${t('upload.no_drafts', { count: number(elsewhere) })}</p>`}
-    ${drafts > 0 && html`<div class="notice row"><p><${Badge} kind="warn">${statusName(names.draft)}<//> ${t('upload.drafts', { count: number(drafts) })}</p>
-        ${names.mayConfirm && html`<${Act} kind="primary" run=${confirm}>${t('upload.confirm', { count: number(drafts) })}<//>`}</div>`}`}<//>`
+    ${
+      drafts > 0 &&
+      html`<div class="notice row"><p><${Badge} kind="warn">${statusName(names.draft)}<//> ${t('upload.drafts', { count: number(drafts) })}</p>
+        ${names.mayConfirm && html`<${Act} kind="primary" run=${confirm}>${t('upload.confirm', { count: number(drafts) })}<//>`}</div>`
+    }`}<//>`
 }
 
 /** Books an upload, sums it up, and shows the rows that are not booked yet. */
@@ -49,7 +52,7 @@ export const Booking = ({ upload: begun, onEnd }) => {
     await putAway()
     onEnd()
   }
-  // biome-ignore format: markup
+
   return html`<${Panel} title=${isDone(upload) ? t('upload.done') : t('upload.booking')}>
     <progress max=${total || 1} value=${waybills.length} aria-label=${t('upload.booking')}></progress>
     <p role="status"><strong>${t('upload.booked', { count: number(waybills.length), total: number(total) })}</strong></p>
@@ -60,12 +63,19 @@ export const Booking = ({ upload: begun, onEnd }) => {
     <${ErrorText} error=${run.error} />
     <div class="row">
       ${run.error && html`<${Button} kind="primary" onClick=${() => run.run()}>${t('upload.continue')}<//>`}
-      ${waybills.length > 0 && html`<${Button} onClick=${() => saveWaybills(upload)}>${t('upload.waybills')}<//>
+      ${
+        waybills.length > 0 &&
+        html`<${Button} onClick=${() => saveWaybills(upload)}>${t('upload.waybills')}<//>
         <${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>
-        <${Button} onClick=${() => print()}>${t('upload.print')}<//>`}
+        <${Button} onClick=${() => print()}>${t('upload.print')}<//>`
+      }
       ${isEnded && html`<${Act} run=${end} question=${sure}>${t('upload.next')}<//>`}
     </div>
   <//>
-  ${isEnded && open.length > 0 && html`<${Checked} key=${`${chunks.length} ${refused.length}`} rows=${upload.rest}
-    general=${upload.general} stored=${upload} onBook=${setUpload} />`}`
+  ${
+    isEnded &&
+    open.length > 0 &&
+    html`<${Checked} key=${`${chunks.length} ${refused.length}`} rows=${upload.rest}
+    general=${upload.general} stored=${upload} onBook=${setUpload} />`
+  }`
 }

@@ -74,15 +74,21 @@ export const Checked = ({ rows, general, stored, onBook }) => {
   if (check.isBusy)
     return html`<${Panel} title=${t('upload.checking')}>
       <progress max=${progress.of} value=${progress.done} aria-label=${t('upload.checking')}></progress><//>`
-  // biome-ignore format: markup
+
   return html`<${Panel} title=${t('upload.found')}>
     <p><strong>${t('upload.good', { count: number(good.length) })}</strong> ${t('upload.price', { sum: sumUp(good, 'price') })}</p>
     <${ErrorText} error=${check.error ?? start.error} />
     <${BookButtons} good=${good} changed=${open.filter(row => row.isChanged).length} start=${start} />
-    <div class="row">${rest.length > 0 && html`<${Button} onClick=${() => check.run(rest)}>${t('upload.again')}<//>
-        <${Button} onClick=${() => saveBad(rest)}>${t('upload.save_bad')}<//>`}
-      ${lacking.length > 0 && html`<${Button} onClick=${makePrepaid}>
-        ${t('upload.prepaid', { count: number(lacking.length) })}<//>`}</div>
+    <div class="row">${
+      rest.length > 0 &&
+      html`<${Button} onClick=${() => check.run(rest)}>${t('upload.again')}<//>
+        <${Button} onClick=${() => saveBad(rest)}>${t('upload.save_bad')}<//>`
+    }
+      ${
+        lacking.length > 0 &&
+        html`<${Button} onClick=${makePrepaid}>
+        ${t('upload.prepaid', { count: number(lacking.length) })}<//>`
+      }</div>
     ${rest.length > 0 && html`<h3>${t('upload.bad', { count: number(rest.length) })}</h3>`}
     <${Grid} rows=${rows} general=${general} view=${view} onView=${setView}
       onChange=${() => redraw(count => count + 1)} />

@@ -83,7 +83,11 @@ export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }
   const body = sheet.rows.slice(headingRow + 1)
   const cells = body.map(row => row.cells.map(clean))
   const read = known
-    ? readExport(known, columns.map(({ heading }) => heading), cells) // biome-ignore format: one line
+    ? readExport(
+        known,
+        columns.map(({ heading }) => heading),
+        cells,
+      )
     : cells.map(row => ({ leftOut: undefined, ...readCells(row, columns) }))
   const rows = read.map(({ values, marks, leftOut }, index) => {
     const named = cells[index][money] || of('cod')[0]?.unit || ''
@@ -94,6 +98,9 @@ export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }
     const rest = { headings, weightUnit, marks: [...marks], errors: {}, warnings: [] }
     return { line, values: { ...values, ...cod }, ...rest, ...(why && { leftOut: why }) }
   })
-  markTexts(rows.filter(row => !row.leftOut), currency) // biome-ignore format: one line
+  markTexts(
+    rows.filter(row => !row.leftOut),
+    currency,
+  )
   return rows
 }
