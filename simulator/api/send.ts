@@ -5,7 +5,7 @@ import { type Template, toKey } from '../accounts/template.ts'
 import { GraphError } from '../graph/errors.ts'
 import type { MessageBody } from '../messages/bodies.ts'
 import { type Message, makeMessageId } from '../messages/message.ts'
-import { isOpen, planStatuses } from '../world/report.ts'
+import { isOpen, planStatuses, reportStatus } from '../world/report.ts'
 import type { World } from '../world/world.ts'
 import { findNumber } from './caller.ts'
 import { checkParameters } from './check-parameters.ts'
@@ -26,7 +26,8 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
       countMessage(world, sender.phone_number_id)
       message.acceptedAt = Date.now()
       world.messages.add(message)
-      planStatuses(world, message)
+      if (exceedsPortfolio(world, message)) reportStatus(world, message, 'failed', aboveLimit)
+      else planStatuses(world, message)
       // See docs/contributors/messaging-api.md#accepted.
       return {
         messaging_product: 'whatsapp',
@@ -84,4 +85,21 @@ const countMessage = ({ sentAt, behaviour }: World, phoneNumberId: string): void
   if (now - (recent.times[recent.next] ?? 0) < windowMs) throw new GraphError(130429)
   recent.times[recent.next] = now
   recent.next = (recent.next + 1) % perSecond
+}
+
+/**
+ * Fails a message above the limit of the portfolio after its acceptance: which code the platform uses is not settled
+ * (docs/contributors/messaging-api.md#messaging-limit).
+ */
+const aboveLimit = 131049
+const dayMs = 86_400_000
+
+/** Counts the person of a template outside an open window; returns true above the limit of the portfolio. */
+const exceedsPortfolio = (world: World, { template, phoneNumberId, to, acceptedAt }: Message): boolean => {
+  const { reached, behaviour } = world
+  if (behaviour.portfolio_limit === 0 || !template || isOpen(world, phoneNumberId, to)) return false
+  for (const [person, at] of reached) if (acceptedAt - at >= dayMs) reached.delete(person)
+  if (!reached.has(to) && reached.size >= behaviour.portfolio_limit) return true
+  reached.set(to, acceptedAt)
+  return false
 }

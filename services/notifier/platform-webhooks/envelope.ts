@@ -1,5 +1,6 @@
 import { marketingStopped } from '../messaging-api/error-table.ts'
 import { type Json, toInteger, toList, toRecord } from '../messaging-api/read-json.ts'
+import { type LimitFact, type NoticeFact, readAccountEvent } from './account-events.ts'
 import { readId, readText, readTime, readWord } from './json.ts'
 import { type Pricing, reportedStatuses } from './settle.ts'
 import { type CategoryFact, readCategoryEvent, readTemplateEvent, type TemplateFact } from './template-events.ts'
@@ -9,7 +10,7 @@ export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
 /** Reports that a person stops or resumes marketing messages. `source` is `user_preferences` or names an error. */
 type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
 
-export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact | CategoryFact
+export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact | CategoryFact | LimitFact | NoticeFact
 
 interface Change {
   readonly wabaId: string | undefined
@@ -65,6 +66,7 @@ export const readFacts = (document: unknown, now: Date): Fact[] => {
   for (const { wabaId, at, field, value, phoneNumberId } of listChanges(document)) {
     if (field === 'message_template_status_update') facts.push(readTemplateEvent(wabaId, value, readTime(at, now)))
     if (field === 'template_category_update') facts.push(readCategoryEvent(wabaId, value, readTime(at, now)))
+    facts.push(...readAccountEvent(field, wabaId, value, readTime(at, now)))
     if (phoneNumberId === undefined) continue
     if (field === 'user_preferences')
       for (const each of toList(value.user_preferences)) facts.push(readPreference(phoneNumberId, toRecord(each), now))
