@@ -82,3 +82,16 @@ const claimDue = (tx: Tx) =>
     ) due
     where c.tenant_id = due.tenant_id and c.phone_number_id = due.phone_number_id
     returning c.tenant_id as tenant, c.phone_number_id as "phoneNumberId"`
+
+export interface Limit {
+  readonly max_people: number
+  readonly left: number
+}
+
+/** Finds the known limits of the tenant's numbers, by phone number id; `left` is at most a minute old. */
+export const findLimits = async (tx: Tx, tenant: string): Promise<Map<string, Limit>> => {
+  const rows = await query<Limit & { id: string }>(tx)`
+    select c.phone_number_id as id, max_people, greatest(0, max_people - used) as left
+    from channels c join portfolios p using (portfolio_id) where c.tenant_id = ${tenant} and max_people is not null`
+  return new Map(rows.map(({ id, ...limit }) => [id, limit]))
+}

@@ -29,7 +29,7 @@ export const readAccountEvent = (
   const limit = readLimit(value.max_daily_conversations_per_business)
   const isLimit = field === 'business_capability_update' || field === 'phone_number_quality_update'
   const limits = isLimit && limit !== undefined ? [{ kind: 'limit' as const, wabaId, maxPeople: limit, at }] : []
-  const notice = readers[String(field)]?.(value)
+  const notice = readers.get(field)?.(value)
   return [...limits, ...(notice ? [{ kind: 'notice' as const, wabaId, at, notice }] : [])]
 }
 
@@ -44,19 +44,19 @@ type Words = NoticeFact['notice'] | undefined
 
 const readNumberEvent = (value: Json): Words => {
   const event = readWord(value.event)
-  const number = /^\+?([\d ()-]{5,30})$/.exec(String(value.display_phone_number))?.[1]
+  const number = /^\+?([\d ()-]{5,30})$/.exec(readText(value.display_phone_number, 40) ?? '')?.[1]
   if (event === undefined || number === undefined) return undefined
   const kind = event.endsWith('flagged') ? 'quality' : 'throughput'
-  const [isProblem, words] = numberEvents[event] ?? [false, `reports ${event} of`]
+  const [isProblem, words] = numberEvents.get(event) ?? [false, `reports ${event} of`]
   return { kind, subject: number.replace(/\D/g, ''), isProblem, text: `The platform ${words} +${number}.` }
 }
-const numberEvents: Readonly<Record<string, readonly [isProblem: boolean, words: string]>> = {
-  flagged: [true, 'finds the quality low and may limit'],
-  unflagged: [false, 'finds the quality good again of'],
-  downgrade: [true, 'lowered the limit of'],
-  upgrade: [false, 'raised the limit of'],
-  throughput_upgrade: [false, 'raised the messages per second of'],
-}
+const numberEvents = new Map<string, readonly [isProblem: boolean, words: string]>([
+  ['flagged', [true, 'finds the quality low and may limit']],
+  ['unflagged', [false, 'finds the quality good again of']],
+  ['downgrade', [true, 'lowered the limit of']],
+  ['upgrade', [false, 'raised the limit of']],
+  ['throughput_upgrade', [false, 'raised the messages per second of']],
+])
 
 const readAccountUpdate = (value: Json): Words => {
   const event = readWord(value.event)
@@ -66,7 +66,7 @@ const readAccountUpdate = (value: Json): Words => {
   const kinds = toList(value.restriction_info).flatMap(each => readWord(toRecord(each).restriction_type) ?? [])
   const violation = readText(toRecord(value.violation_info).violation_type, 100)
   const reason = [...kinds, ...(violation ? [violation.toLowerCase()] : [])].slice(0, 5).join(', ')
-  const words = accountEvents[name]
+  const words = accountEvents.get(name)
   const text = words ?? `The platform reports of the account: ${name}.`
   return {
     kind: 'account',
@@ -76,14 +76,14 @@ const readAccountUpdate = (value: Json): Words => {
   }
 }
 /** Lists the events that stop or limit messages; others are kept as they are. */
-const accountEvents: Readonly<Record<string, string>> = {
-  account_deleted: 'The account was deleted.',
-  account_restriction: 'The platform restricts the account.',
-  account_violation: 'The account violates a policy of the platform: it may be restricted.',
-  'disabled_update disable': 'The platform disabled the account.',
-  'disabled_update schedule_for_disable': 'The platform is about to disable the account.',
-  partner_app_uninstalled: 'The app was removed from the account: no webhook of it comes.',
-}
+const accountEvents = new Map([
+  ['account_deleted', 'The account was deleted.'],
+  ['account_restriction', 'The platform restricts the account.'],
+  ['account_violation', 'The account violates a policy of the platform: it may be restricted.'],
+  ['disabled_update disable', 'The platform disabled the account.'],
+  ['disabled_update schedule_for_disable', 'The platform is about to disable the account.'],
+  ['partner_app_uninstalled', 'The app was removed from the account: no webhook of it comes.'],
+])
 
 const readTemplateQuality = (value: Json): Words => {
   const template = readTemplate('', value)
@@ -96,8 +96,8 @@ const readTemplateQuality = (value: Json): Words => {
   return { kind: 'template', subject, isProblem, text: isProblem ? text + advice : text }
 }
 
-const readers: Readonly<Record<string, (value: Json) => Words>> = {
-  phone_number_quality_update: readNumberEvent,
-  account_update: readAccountUpdate,
-  message_template_quality_update: readTemplateQuality,
-}
+const readers = new Map<unknown, (value: Json) => Words>([
+  ['phone_number_quality_update', readNumberEvent],
+  ['account_update', readAccountUpdate],
+  ['message_template_quality_update', readTemplateQuality],
+])

@@ -37,13 +37,22 @@ t.test('staff see when a message leaves; a person reached before, and an open wi
 t.test('utility messages leave before marketing messages that wait longer', async t => {
   const { acceptTo, rows, passDay, settled, start } = await prepareLimit(t)
   await acceptTo(0, limit)
+  const offers = await acceptTo(100, limit)
+  const others = await acceptTo(200, limit)
+  const due = (ids: string[], at: string) =>
+    rows('update messages set due_at = now() + $2::interval where message_id = any($1)', [ids, at])
+  await due([...offers, ...others], '1 hour')
+  await rows(`insert into templates (tenant_id, waba_id, name, language, status, category, parameter_format, components)
+    values ('demo', '102290129340398', 'offer', 'en_US', 'APPROVED', 'MARKETING', 'POSITIONAL', '[]')`)
+  await rows(`update messages set template = jsonb_set(template, '{name}', '"offer"') where message_id = any($1)`, [
+    offers,
+  ])
   start()
   await settled(limit)
-  const offers = await acceptTo(100, limit)
-  await settled(limit)
-  const others = await acceptTo(200, limit)
-  await settled(limit)
-  await rows('update portfolio_waiting set is_marketing = true where message_id = any($1)', [offers])
+  for (const ids of [offers, others]) {
+    await due(ids, '0')
+    await settled(limit)
+  }
   await passDay()
   await settled(2 * limit)
   const statuses = (ids: string[]) => rows('select distinct status from messages where message_id = any($1)', [ids])
@@ -82,4 +91,13 @@ t.test('a superseded message leaves the line and takes no room; a higher limit l
   await openRoom(pool)
   await settled(limit + 2)
   t.same(await rows(`select from messages where status = 'cancelled'`), [{}])
+})
+
+t.test('while the limit is not known, the platform fails what is above it', async t => {
+  const { acceptTo, rows, isIdle, failed, start } = await prepareLimit(t)
+  await rows('delete from portfolios')
+  await acceptTo(0, limit + 5)
+  start()
+  await until('all have left', isIdle)
+  t.equal(failed(), 5)
 })
