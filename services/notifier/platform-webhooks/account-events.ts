@@ -18,7 +18,7 @@ export interface NoticeFact {
   readonly notice: Pick<Notice, 'kind' | 'subject' | 'isProblem' | 'text'>
 }
 
-/** Reads the events of an account that are kept for staff, or limit it (docs/contributors/messaging-api.md#webhooks). */
+/** Reads what limits an account, and news kept for staff (docs/contributors/messaging-api.md#account-events). */
 export const readAccountEvent = (
   field: unknown,
   wabaId: string | undefined,

@@ -147,7 +147,8 @@ const joinLine = async (
       from line l left join people p on p.place = 1 + (l.position - 1) % greatest(${limit}::integer, 1)
       where l.position > 0
     ), locked as (
-      select m.tenant_id, m.message_id, plan.due_at, plan.planned from messages m join plan using (tenant_id, message_id)
+      select m.tenant_id, m.message_id, plan.due_at, plan.planned
+      from messages m join plan using (tenant_id, message_id)
       where m.status = 'queued' and (plan.planned is null or m.due_at <= now()
         or abs(extract(epoch from plan.planned - plan.due_at)) > 60)
       for update of m skip locked
