@@ -7,6 +7,7 @@ import { findContainer, runInContainer } from './compose.ts'
 import { readTokens, request } from './demo-data.ts'
 import { readDemoMerchant } from './demo-tenant.ts'
 import { toAddress } from './ports.ts'
+import { findRunning } from './running-stack.ts'
 import { readDevSettings, root } from './settings.ts'
 
 const fail = (message: string): never => {
@@ -20,8 +21,9 @@ const print = (line: string): void => {
 const container = findContainer('simulator')
 if (container !== undefined) process.exit(runInContainer(container, ['dev/demo.ts']))
 const settings = readDevSettings()
-const orders = `${settings.ORDERS_URL ?? toAddress(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
-const notifier = settings.NOTIFIER_URL ?? toAddress(settings.HOST, settings.NOTIFIER_PORT)
+const running = findRunning()
+const orders = `${settings.ORDERS_URL ?? running.orders ?? toAddress(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
+const notifier = settings.NOTIFIER_URL ?? running.notifier ?? toAddress(settings.HOST, settings.NOTIFIER_PORT)
 
 const postBatch = async (): Promise<string> => {
   const { email, password } = await readDemoMerchant()

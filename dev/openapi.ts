@@ -9,7 +9,6 @@ import { createNotifier, type NotifierOptions } from '../services/notifier/app.t
 import { createMessagingApi } from '../services/notifier/messaging-api/client.ts'
 import { type ErrorEntry, errorTable } from '../services/notifier/messaging-api/error-table.ts'
 import { createOrders } from '../services/orders/app.ts'
-import { toCollection } from './postman.ts'
 import { root } from './settings.ts'
 
 /** Builds the documents of both services, without a database. */
@@ -78,15 +77,10 @@ The notifier retries the message after a 401, 403, 429 or 5xx and after an error
 the message \`unknown\`: a gateway may have stopped waiting for an API that accepted it. Any other error fails it.
 `
 
-/** Generates the files that the repository keeps, by path, from the documents and the table of error codes. */
-export const generatedFiles = async (): Promise<Record<string, string>> => {
-  const documents = await readDocuments()
-  const collections = Object.keys(documents).map(name => [
-    `examples/postman/${name}.json`,
-    `${JSON.stringify(toCollection(name, documents), null, 2)}\n`,
-  ])
-  return { 'docs/merchants/error-codes.md': buildErrorCodesPage(), ...Object.fromEntries(collections) }
-}
+/** Generates the files that the repository keeps, by path. */
+export const generatedFiles = (): Record<string, string> => ({
+  'docs/merchants/error-codes.md': buildErrorCodesPage(),
+})
 
 /** Writes the types of all requests, which the examples import. The repository does not keep them. */
 export const writeTypes = async (documents: Awaited<ReturnType<typeof readDocuments>>): Promise<void> => {
@@ -99,6 +93,6 @@ export const writeTypes = async (documents: Awaited<ReturnType<typeof readDocume
 }
 
 if (import.meta.main) {
-  for (const [path, text] of Object.entries(await generatedFiles())) writeFileSync(join(root, path), text)
+  for (const [path, text] of Object.entries(generatedFiles())) writeFileSync(join(root, path), text)
   await writeTypes(await readDocuments())
 }

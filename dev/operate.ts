@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findContainer, runInContainer } from './compose.ts'
+import { findRunning } from './running-stack.ts'
 import { isSet, makeEmbeddedEnvironment, provisionSecrets, readDevSettings, root } from './settings.ts'
 
 const [service = ''] = process.argv.splice(2, 1)
@@ -30,6 +31,8 @@ const operateIn = (container: string): number => {
 const container = isSet(`${service.toUpperCase()}_DATABASE_URL`) ? undefined : findContainer(service)
 if (container !== undefined) process.exit(operateIn(container))
 const { EMBEDDED_POSTGRES_PORT, SIMULATOR_PORT, dataFolder } = readDevSettings()
-process.env.MESSAGING_API_URL ||= `http://127.0.0.1:${SIMULATOR_PORT}`
-Object.assign(process.env, makeEmbeddedEnvironment(EMBEDDED_POSTGRES_PORT), provisionSecrets(dataFolder))
+const running = findRunning()
+process.env.MESSAGING_API_URL ||= running.simulator ?? `http://127.0.0.1:${SIMULATOR_PORT}`
+const port = Number(running.postgres?.split(':')[1]) || EMBEDDED_POSTGRES_PORT
+Object.assign(process.env, makeEmbeddedEnvironment(port), provisionSecrets(dataFolder))
 await import(join(root, 'services', service, 'admin.ts'))

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { docs } from '@courier/shared/api-docs/docs.ts'
 import { demonstration } from '@courier/shared/demonstration.ts'
-import { handleErrors } from '@courier/shared/edge/error-handler.ts'
+import { handleErrors, malformedAddress, routerOptions, sendError } from '@courier/shared/edge/error-handler.ts'
 import { healthRoutes } from '@courier/shared/edge/health.ts'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify'
 import { type Logger, pino } from 'pino'
 import type { DemoSecrets } from './accounts/accounts.ts'
 import type { ChannelAccount } from './accounts/read-accounts.ts'
@@ -47,7 +47,9 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
     genReqId: () => randomUUID(),
     keepAliveTimeout: 5_000,
     return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 255 },
+    frameworkErrors: (_error, request, reply: FastifyReply) =>
+      sendError(request as FastifyRequest, reply, malformedAddress()),
+    routerOptions,
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)

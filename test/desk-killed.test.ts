@@ -42,7 +42,7 @@ if (browser) {
     const { open } = await openDesk(t, browser, `${orders.url}/desk/`)
     const page = await open()
     await uploadRows(page, 10_000)
-    await page.getByRole('button', { name: 'Book 10,000 parcels' }).click()
+    await page.getByRole('button', { name: 'Book and confirm 10,000 parcels' }).click()
     for (const booked of [1_000, 4_000]) {
       await killAt(booked)
       await delay(500)

@@ -24,7 +24,8 @@ if (browser) {
     await page.getByRole('button', { name: 'Check the rows' }).click()
     await page.locator('strong', { hasText: 'Ready to book: 2.' }).waitFor({ timeout: 8_000 })
     await page.getByRole('heading', { name: 'Rows to correct: 12' }).waitFor()
-    await page.locator('#row-14-destination-error', { hasText: 'from Kotte in Colombo to Jaffna in Jaffna.' }).waitFor()
+    const error = 'Row 14, City: The company has no price for parcels to Jaffna, Jaffna.'
+    await page.locator('#row-14-destination-error', { hasText: error }).waitFor()
     for (let line = 3; line <= 14; line++) await page.locator(`#row-${line}-destination`).fill('Galle')
     await page.getByRole('button', { name: 'Check again' }).click()
     await page.locator('strong', { hasText: 'Ready to book: 14.' }).waitFor()
@@ -46,21 +47,41 @@ if (browser) {
     await page.close()
   })
 
-  t.test('a cleared COD or weight means what an untouched one means', async t => {
+  t.test('the form asks for a cleared COD or weight, and books as confirmed what was typed', async t => {
     const page = await open()
     await page.getByRole('link', { name: 'Book a parcel' }).click()
+    const book = page.getByRole('button', { name: 'Book and confirm' })
+    if (await book.isDisabled()) await page.getByText('Still missing: Parcels start in').waitFor()
     await chooseOrigin(page)
     await fillParcel(page)
-    for (const name of ['COD', 'Weight (kg)']) {
-      await page.getByLabel(name).fill('2')
-      await page.getByLabel(name).fill('')
-    }
+    t.equal(await page.getByLabel('Weight (kg)').inputValue(), '1', 'the usual weight is shown')
     await page.getByText('Charge: LKR 450').waitFor()
-    await page.getByRole('button', { name: 'Book the parcel' }).click()
+    for (const [name, typed] of [
+      ['COD', '2.000'],
+      ['Weight (kg)', '3 lbs'],
+    ] as const) {
+      await page.getByLabel(name).fill('')
+      await book.click()
+      t.notOk(
+        await page
+          .getByLabel(name)
+          .evaluate(input => (input as unknown as { validity: { valid: boolean } }).validity.valid),
+      )
+      await page.getByLabel(name).fill(typed)
+    }
+    await book.click()
+    await page.getByText('This can be read as two amounts').waitFor()
+    await page.getByText('This unit or currency cannot be read.').waitFor()
+    await page.getByLabel('COD').fill('0')
+    await page.getByLabel('Weight (kg)').fill('1')
+    await book.click()
     await page.getByText('The parcel is booked:').waitFor({ timeout: 5_000 })
+    await page.locator('.badge', { hasText: 'CONFIRMED' }).waitFor()
     t.strictSame(
-      await orders.rows(`select cod, weight::float8 as weight from orders where customer_name = 'Saman Kumara'`),
-      [{ cod: 0, weight: 1 }],
+      await orders.rows(
+        `select cod, weight::float8 as weight, status_key from orders where customer_name = 'Saman Kumara'`,
+      ),
+      [{ cod: 0, weight: 1, status_key: 'key_2' }],
     )
     await page.close()
   })
@@ -80,6 +101,8 @@ if (browser) {
   }
   const uploadMore = async (page: Page) => {
     await page.getByRole('button', { name: 'Upload more' }).click()
+    const sure = page.getByRole('button', { name: 'Press again' })
+    if (await sure.isVisible()) await sure.click()
     await page.getByRole('textbox', { name: 'Rows' }).waitFor()
   }
   const waitForBooked = (page: Page, count: string) =>
@@ -96,13 +119,13 @@ if (browser) {
       await answered.promise
       await route.continue()
     })
-    await first.getByRole('button', { name: 'Book 501 parcels' }).click()
+    await first.getByRole('button', { name: 'Book and confirm 501 parcels' }).click()
     await sent.promise
-    await second.getByRole('button', { name: 'Book 2 parcels' }).click()
+    await second.getByRole('button', { name: 'Book and confirm 2 parcels' }).click()
     await second.getByText('Another tab is booking').waitFor()
     answered.resolve()
     await waitForBooked(first, '501 of 501')
-    await second.getByRole('button', { name: 'Book 2 parcels' }).click()
+    await second.getByRole('button', { name: 'Book and confirm 2 parcels' }).click()
     await waitForBooked(second, '2 of 2')
     t.equal((await orders.rows(`select 1 from orders where order_no like 'B-100_'`)).length, 2)
     await uploadMore(second)
@@ -115,7 +138,7 @@ if (browser) {
     let requests = 0
     await page.route('**/order/bulk?dry_run=true', route => (++requests === 2 ? route.abort() : route.continue()))
     await check(page, sheetOf(502, 2001))
-    await page.getByRole('button', { name: 'Book 500 parcels' }).click()
+    await page.getByRole('button', { name: 'Book and confirm 500 parcels' }).click()
     await waitForBooked(page, '500 of 500')
     await page.getByText('Rows to correct: 2').waitFor({ timeout: 5_000 })
     const download = page.waitForEvent('download')
@@ -135,8 +158,9 @@ if (browser) {
     const rates = card?.rates.filter(({ to }) => to !== 'outstation') ?? []
     await orders.apply({ ...file, rate_cards: file.rate_cards.map(each => ({ ...each, rates })) })
     t.teardown(() => orders.apply(file))
-    await page.getByRole('button', { name: 'Book 2 parcels' }).click()
-    await page.getByText('for Row 2, Row 3.').waitFor({ timeout: 5_000 })
+    await page.getByRole('button', { name: 'Book and confirm 2 parcels' }).click()
+    await page.getByText('Rows were refused').waitFor({ timeout: 5_000 })
+    for (const line of [2, 3]) await page.getByText(`Row ${line}, City: The company has no price`).waitFor()
     t.equal(await page.getByText('order_data').count(), 0)
     await uploadMore(page)
     await page.close()

@@ -47,6 +47,7 @@ if (browser) {
     await file.setInputFiles({ name: 'broken.xlsx', mimeType: 'application/zip', buffer: Buffer.from('PK') })
     await page.getByText('This file cannot be read.').waitFor()
     t.equal(await page.getByRole('button', { name: 'Read 0 rows' }).isDisabled(), true)
+    await page.getByText('Paste rows or choose a file first.').waitFor()
     await file.setInputFiles(join(root, 'examples/sheets/courier-template.xlsx'))
     await page.getByRole('button', { name: 'Read 4 rows' }).click()
     t.equal(await page.getByLabel('5. Receiver Phone').inputValue(), 'customer_phone')
@@ -66,8 +67,9 @@ if (browser) {
     await page.locator('#row-4-cod').fill('Rs. 1250')
     await page.getByRole('button', { name: 'Check again' }).click()
     await page.locator('strong', { hasText: 'Ready to book: 3.' }).waitFor()
-    await page.getByText('They cost 1,').waitFor()
-    await page.getByRole('button', { name: 'Book 3 parcels' }).click()
+    await page.getByText('They cost LKR 1,').waitFor()
+    await page.getByText('COD LKR 5,750 in all; without COD: 1.').waitFor()
+    await page.getByRole('button', { name: 'Book and confirm 3 parcels' }).click()
     await page.locator('strong', { hasText: '3 of 3 parcels are booked.' }).waitFor()
     await show(t, page, 'booked')
     const download = page.waitForEvent('download')
@@ -111,7 +113,7 @@ if (browser) {
     await page.getByRole('button', { name: 'Export the list (CSV)' }).click()
     const csv = parseSheet(readFileSync(await (await list).path(), 'utf8'))
     t.strictSame(
-      csv.map((row: string[]) => row[2]),
+      csv.rows.map(({ cells }: { cells: string[] }) => cells[2]),
       ['order_no', 'LS-2003', 'LS-2002', 'LS-2001'],
     )
     await page.getByRole('link', { name: waybill }).click()
@@ -144,10 +146,11 @@ if (browser) {
     await page.getByLabel('Weight (kg)').fill('1.2')
     await page.getByText('Charge: LKR 540.50').waitFor()
     await page.getByLabel('COD').fill('free')
-    await page.getByRole('button', { name: 'Book the parcel' }).click()
-    await page.getByText('The cod field must be an integer').waitFor()
+    await page.getByRole('button', { name: 'Book and confirm' }).click()
+    await page.getByText('This is no number.').waitFor()
     await page.getByLabel('COD').fill('2,000')
-    await page.getByRole('button', { name: 'Book the parcel' }).click()
+    await page.getByLabel('Only a draft').check()
+    await page.getByRole('button', { name: 'Book as a draft' }).click()
     await page.getByText('The parcel is booked:').waitFor()
     await show(t, page, 'book')
     await page.locator('main').getByRole('link').click()
@@ -210,7 +213,7 @@ if (browser) {
         if (requests === 5) return closed.resolve()
         await route.fulfill({ response })
       })
-      await page.getByRole('button', { name: 'Book 10,000 parcels' }).click()
+      await page.getByRole('button', { name: 'Book and confirm 10,000 parcels' }).click()
       await closed.promise
       await page.close()
       t.equal((await count()) - before, 2_000, 'four chunks, one of them sent twice')

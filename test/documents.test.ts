@@ -120,6 +120,24 @@ t.test("serves the simulator's document, whose references all resolve", async t 
   })
 })
 
+t.test('an overlong segment of any path gets a response that is documented', async t => {
+  const { app } = await build(t)
+  const simulator = await createSimulator()
+  t.teardown(() => simulator.app.close())
+  for (const [server, document] of [
+    [app, documents[0]?.[1]],
+    [simulator.app, served.json() as OpenApi],
+  ] as const)
+    for (const [path, operations] of Object.entries(document?.paths ?? {}))
+      for (const [method, { responses }] of Object.entries(operations)) {
+        if (!path.includes('{')) continue
+        const url = path.replaceAll(/\{\w+\}/g, 'x'.repeat(256))
+        const response = await server.inject({ method: method.toUpperCase() as 'GET', url })
+        t.ok(response.statusCode in responses, `${method} ${path} ${response.statusCode}`)
+        t.match(response.json(), { message: /./, code: 'malformed_request' })
+      }
+})
+
 for (const [name, document] of documents)
   t.test(`${name}: every time has the format date-time`, async t => {
     const isTime = (value: unknown) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)
@@ -172,6 +190,6 @@ t.test('orders documents the events that it sends', async t => {
 })
 
 t.test('all generated files are current', async t => {
-  for (const [path, text] of Object.entries(await generatedFiles()))
+  for (const [path, text] of Object.entries(generatedFiles()))
     t.ok(readFileSync(join(root, path), 'utf8') === text, `${path}: run dev/openapi.ts`)
 })

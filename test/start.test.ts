@@ -30,7 +30,7 @@ const prepare = async (t: Test) => {
     // Otherwise commands without a running stack would find the containers of a parallel test.
     COMPOSE_PROJECT_NAME: 'courier-test-without-containers',
   }
-  const launch = (program: string, words: string[], changed: Record<string, string> = {}): Run => {
+  const launch = (program: string, words: string[], changed: Record<string, string | undefined> = {}): Run => {
     const child = spawn(program, words, {
       cwd: root,
       env: { ...environment, ...settings, ...changed },
@@ -47,11 +47,14 @@ const prepare = async (t: Test) => {
     child.stderr.on('data', chunk => (text += chunk))
     return { child, output: () => text, ended: once(child, 'exit') }
   }
-  const npm = (script: string, words: string[] = [], changed: Record<string, string> = {}): Run =>
+  const npm = (script: string, words: string[] = [], changed: Record<string, string | undefined> = {}): Run =>
     launch('npm', ['run', '-s', script, '--', ...words], changed)
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   return { launch, npm, settings, orders: `http://127.0.0.1:${settings.ORDERS_PORT}` }
 }
+
+/** Leaves out the ports: commands find the running stack by its data folder. */
+const withoutPorts = { ORDERS_PORT: undefined, NOTIFIER_PORT: undefined, EMBEDDED_POSTGRES_PORT: undefined }
 
 const isReady = async ({ output, child }: Run): Promise<boolean> => {
   for (let tries = 0; tries < 1_800 && child.exitCode === null; tries++) {
@@ -68,7 +71,7 @@ const responds = (url: string): Promise<boolean> =>
   )
 
 t.test('npm start, the printed request, a crash and a second start work', async t => {
-  const { npm, orders } = await prepare(t)
+  const { launch, npm, orders } = await prepare(t)
   const first = npm('start')
   t.ok(await isReady(first), first.output())
   const call = first.output().match(/^curl [\s\S]*?batch\.json'$/m)?.[0] ?? ''
@@ -76,13 +79,13 @@ t.test('npm start, the printed request, a crash and a second start work', async 
   t.equal(response.message, 'Orders Created Successfully')
   t.equal(response.data.length, 25)
 
-  const list = npm('orders', ['token', 'list', '--json'])
+  const list = npm('orders', ['token', 'list', '--json'], withoutPorts)
   await list.ended
   t.match(JSON.parse(list.output()), [
     { tenant_id: 'demo', email: 'shop@example.com' },
     { tenant_id: 'demo', staff_name: 'Demo portal' },
   ])
-  const staff = npm('notifier', ['token', 'list', '--json'])
+  const staff = npm('notifier', ['token', 'list', '--json'], withoutPorts)
   await staff.ended
   t.match(JSON.parse(staff.output()), [{ tenant_id: 'demo', staff_name: 'Demo portal' }])
 
@@ -90,7 +93,7 @@ t.test('npm start, the printed request, a crash and a second start work', async 
   await first.ended
   const second = npm('start')
   t.ok(await isReady(second), second.output())
-  const demo = npm('demo')
+  const demo = npm('demo', [], withoutPorts)
   await demo.ended
   t.match(demo.output(), /Orders Created Successfully/)
   t.match(
@@ -99,6 +102,9 @@ t.test('npm start, the printed request, a crash and a second start work', async 
     /queued\n(.*(accepted|sent)\n)*(.*(delivered|read)\n)+$/,
     'the demo follows the message of its first order until it is delivered',
   )
+  const example = launch('sh', ['examples/curl/book.sh', 'examples/batch.json'], withoutPorts)
+  await example.ended
+  t.match(example.output(), /^First waybill: DM\d{8}$/m)
   t.notMatch(demo.output(), response.data[0], 'the waybills of the first start are not assigned again')
 
   second.child.kill('SIGTERM')

@@ -30,11 +30,11 @@ t.test('a client generated from the document dry-runs a batch and books it', asy
   const post = (query: { dry_run?: 'true' }) =>
     orders.POST('/api/public/merchant/order/bulk', { params: { header, query }, body })
   const tried = (await post({ dry_run: 'true' })).data
-  if (tried?.message !== 'Nothing was created: this was a dry run') return t.fail('an unexpected response')
+  if (!tried?.dry_run) return t.fail('an unexpected response')
   t.equal(tried.data[0]?.destination_city.toUpperCase(), 'GALLE')
   const booked = (await post({})).data
-  if (booked?.message !== 'Orders Created Successfully') return t.fail('an unexpected response')
-  const waybill = booked.data[0] ?? ''
+  if (!booked || booked.dry_run) return t.fail('an unexpected response')
+  const [waybill = '']: string[] = booked.data
   const order = await orders.GET('/api/public/merchant/order/{waybill}', { params: { header, path: { waybill } } })
   t.equal(order.data?.data.status.key, 'key_1')
   const list = await orders.GET('/api/public/merchant/order', { params: { header, query: { per_page: 1 } } })
@@ -57,7 +57,7 @@ t.test('a client generated from the document sends a message', async t => {
       to: '0770000101',
       template: {
         name: 'order_created',
-        language: { code: 'en_US' },
+        language: { code: 'en_US', policy: 'deterministic' },
         components: [
           { type: 'header', parameters: [makeText('DM00000001')] },
           { type: 'body', parameters: ['Nimali', 'Lanka Shoes', '4500'].map(makeText) },

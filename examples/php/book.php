@@ -2,7 +2,10 @@
 // Books a batch: php book.php FILE
 declare(strict_types=1);
 
-$base = (getenv('COURIER_URL') ?: 'http://127.0.0.1:3000') . '/api/public/merchant';
+// npm start keeps its addresses in its data folder.
+$started = @file_get_contents((getenv('DATA_DIR') ?: '.data') . '/start.pid') ?: '';
+$started = preg_match('/orders +(\S+)/', $started, $match) ? $match[1] : 'http://127.0.0.1:3000';
+$base = (getenv('COURIER_URL') ?: $started) . '/api/public/merchant';
 $headers = ['X-tenant: ' . (getenv('COURIER_TENANT') ?: 'demo'), 'Accept: application/json'];
 
 /** Sends a request; returns its status and its body. */
@@ -21,13 +24,21 @@ function call(string $method, string $url, array $headers, ?array $body = null):
     return [(int) $match[1], json_decode($text, true, 512, JSON_THROW_ON_ERROR)];
 }
 
-/** Prints each error with its field, and exits. */
-function fail(array $body): never
+/** Prints each error of what was sent with its value and similar places, and exits. */
+function fail(array $body, array $sent = []): never
 {
     fwrite(STDERR, $body['message'] . PHP_EOL);
-    foreach ($body['errors'] ?? [] as $field => $sentences) {
+    foreach ($body['errors'] ?? [] as $path => $sentences) {
+        $value = array_reduce(explode('.', $path), fn ($inner, $name) => is_array($inner) ? $inner[$name] ?? null : null, $sent);
+        // A city of the same name is in another state.
+        $places = implode(' or ', array_map(
+            fn ($place) => $place['name'] . (strcasecmp($place['name'], (string) $value) ? '' : " in {$place['state']}"),
+            $body['suggestions'][$path] ?? [],
+        ));
         foreach ($sentences as $sentence) {
-            fwrite(STDERR, "$field: $sentence" . PHP_EOL);
+            $words = preg_split('/ (?=(?:is|has|must) )/', $sentence, 2);
+            $named = implode(is_scalar($value) ? " $value " : ' ', $words);
+            fwrite(STDERR, "$path: $named" . ($places === '' ? '' : " Did you mean $places?") . PHP_EOL);
         }
     }
     exit(1);
@@ -52,7 +63,7 @@ $batch = json_decode($text, true, 512, JSON_THROW_ON_ERROR);
 $batch['general_data']['origin_city_id'] = (string) $city['id'];
 // The same file gets the same key: a second run books nothing.
 [$status, $body] = call('POST', "$base/order/bulk", [...$headers, 'Idempotency-Key: php-' . hash('sha256', $text)], $batch);
-if ($status !== 200) fail($body);
+if ($status !== 200) fail($body, $batch);
 $waybill = $body['data'][0];
 echo "First waybill: $waybill", PHP_EOL;
 

@@ -4,16 +4,32 @@ import { readFile } from 'node:fs/promises'
 import createClient from 'openapi-fetch'
 import type { components, paths } from './orders.d.ts'
 
-const { COURIER_URL = 'http://127.0.0.1:3000', COURIER_TENANT = 'demo', COURIER_CITY = 'Kotte' } = process.env
+// npm start keeps its addresses in its data folder.
+const started = await readFile(`${process.env.DATA_DIR ?? '.data'}/start.pid`, 'utf8').catch(() => '')
+const address = /orders +(\S+)/.exec(started)?.[1] ?? 'http://127.0.0.1:3000'
+const { COURIER_URL = address, COURIER_TENANT = 'demo', COURIER_CITY = 'Kotte' } = process.env
 const { COURIER_EMAIL = 'shop@example.com', COURIER_PASSWORD = 'lanka-shoes-demo' } = process.env
 const courier = createClient<paths>({ baseUrl: COURIER_URL })
 const header = { 'X-tenant': COURIER_TENANT }
 
-/** Prints each error with its field, and exits. */
-const fail = ({ message, errors = {} }: components['schemas']['Error']): never => {
+const findValue = (body: unknown, path: string): unknown =>
+  path.split('.').reduce<unknown>((inner, name) => (inner as Record<string, unknown> | undefined)?.[name], body)
+
+/** Prints each error of what was sent with its value and similar places, and exits. */
+const fail = ({ message, errors = {}, suggestions = {} }: components['schemas']['Error'], sent?: unknown): never => {
   console.error(message)
-  for (const [field, sentences] of Object.entries(errors))
-    for (const sentence of sentences) console.error(`${field}: ${sentence}`)
+  for (const [path, sentences] of Object.entries(errors)) {
+    const value = findValue(sent, path)
+    // A city of the same name is in another state.
+    const isSame = (name: string) => name.toLowerCase() === String(value).toLowerCase()
+    const places = (suggestions[path] ?? [])
+      .map(({ name, state }) => (isSame(name) ? `${name} in ${state}` : name))
+      .join(' or ')
+    for (const sentence of sentences) {
+      const named = value === undefined ? sentence : sentence.replace(/(?= (is|has|must) )/, () => ` ${value}`)
+      console.error(`${path}: ${named}${places && ` Did you mean ${places}?`}`)
+    }
+  }
   process.exit(1)
 }
 
@@ -44,9 +60,9 @@ const booked = await courier.POST('/api/public/merchant/order/bulk', {
   params: { header: { ...header, 'Idempotency-Key': key } },
   body: batch,
 })
-const created = booked.data ?? fail(booked.error)
-if (created.message !== 'Orders Created Successfully') throw new Error(created.message)
-const waybill = created.data[0] ?? ''
+const created = booked.data ?? fail(booked.error, batch)
+if (created.dry_run) throw new Error(created.message)
+const [waybill = ''] = created.data
 console.log(`First waybill: ${waybill}`)
 
 const tracking = await courier.GET('/api/public/merchant/order/tracking-info', {

@@ -39,6 +39,14 @@ export const saveLabels = async waybills => {
 export const readBusinesses = async signal =>
   (await own('/business?noPagination=1', { signal })).data.map(({ id, name }) => ({ id: String(id), label: name }))
 
+/** Reads the names of the statuses in which orders begin, and whether the company lets merchants confirm a draft. */
+export const readStatuses = async (/** @type {AbortSignal} */ signal) => {
+  const { data } = await own('/order/status-list', { signal })
+  const [draft, confirmed] = ['key_1', 'key_2'].map(key => data.find(status => status.key === key))
+  const mayConfirm = confirmed?.before_statuses.includes('key_1') ?? false
+  return { draft: draft?.name ?? '', confirmed: confirmed?.name ?? '', mayConfirm }
+}
+
 /** Returns the storage key of a person's values in this browser: fields by heading, business, origin, usual weight. */
 const remembered = () => `courier.desk ${getSession().tenant} ${getSession().me?.email}`
 export const recall = () => JSON.parse(localStorage.getItem(remembered()) ?? '{}')

@@ -1,42 +1,41 @@
-// Reads rows that merchants paste or upload, as CSV or as spreadsheets copy them.
+// Reads rows that merchants paste or upload, as CSV or as spreadsheets copy them; writes rows as CSV.
 
-/** @typedef {{ name: string, pattern: RegExp }} Column */
+/** Decodes a text file: UTF-8, UTF-16 with its mark, or else Windows-1252, in which older spreadsheets save. */
+export const decodeText = (/** @type {ArrayBuffer} */ bytes) => {
+  const [first, second] = new Uint8Array(bytes, 0, Math.min(2, bytes.byteLength))
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
+    return new TextDecoder(first === 0xff ? 'utf-16le' : 'utf-16be').decode(bytes)
+  const text = new TextDecoder().decode(bytes)
+  const [broken, valid] = [/\ufffd/g, /[^\0-\x7f\ufffd]/g].map(form => text.match(form)?.length ?? 0)
+  // A few broken characters among valid ones are a damaged UTF-8 file, whose rows are marked.
+  return broken > valid ? new TextDecoder('windows-1252').decode(bytes) : text
+}
 
 /**
- * Lists the fields of an order that a column may have, in the order in which headings are compared.
- * @type {readonly Column[]}
+ * Finds the separator: the line `sep=` names it; or else it is whichever of tab, semicolon and comma the middle one of
+ * the first lines has the most often. A tab is no part of a text.
  */
-export const columns = [
-  { name: 'customer_email', pattern: /e-?mail/ },
-  {
-    name: 'customer_secondary_phone',
-    pattern: /(second|alt|other|2).*(phone|mobile|contact|tel)|(phone|mobile|tel).*2/,
-  },
-  { name: 'customer_phone', pattern: /phone|mobile|contact|\btel|whatsapp/ },
-  { name: 'destination', pattern: /city|town|district|destination|area/ },
-  { name: 'customer_address', pattern: /address|street/ },
-  { name: 'cod', pattern: /\bcod\b|amount|price|total|collect/ },
-  { name: 'weight', pattern: /weight|\bkg/ },
-  { name: 'order_no', pattern: /order|invoice|\bref|\bno\b|\bid\b/ },
-  { name: 'description', pattern: /description|item|product|content/ },
-  { name: 'remark', pattern: /remark|note|comment|instruction/ },
-  { name: 'customer_name', pattern: /name|customer|recipient|receiver/ },
-]
+const findSeparator = (/** @type {string} */ text) => {
+  const lines = text
+    .slice(0, 20_000)
+    .replace(/"[^"]*"/g, '')
+    .split(/\r\n?|\n/)
+  const filled = lines.filter(line => line.trim() !== '').slice(0, 20)
+  const count = (/** @type {string} */ mark) =>
+    filled.map(line => line.split(mark).length).sort((one, two) => one - two)[Math.floor(filled.length / 2)] ?? 0
+  if (count('\t') > 1) return '\t'
+  return count(';') > count(',') ? ';' : ','
+}
 
 /**
- * Splits text into rows of cells. Quoted cells may have separators, line breaks and doubled quotes (RFC 4180); the
- * separator is whichever of tab, semicolon and comma is the most frequent in the first line. Omits blank rows.
+ * Splits text into rows of cells. Quoted cells may have separators, line breaks and doubled quotes (RFC 4180); lines
+ * end in LF, CRLF or CR. Leaves out blank rows; the others keep their numbers.
  * @param {string} text
- * @returns {string[][]}
+ * @returns {import('./upload/columns.js').Sheet}
  */
 export const parseSheet = text => {
-  const clean = text.replace(/^\uFEFF/, '')
-  const [first = ''] = clean
-    .slice(0, 10_000)
-    .replace(/"[^"]*"/g, '')
-    .split(/\r?\n/, 1)
-  const count = (/** @type {string} */ mark) => first.split(mark).length
-  const separator = ['\t', ';', ','].reduce((best, mark) => (count(mark) > count(best) ? mark : best))
+  const [, named, clean = ''] = /^\uFEFF?(?:sep=(.)(?:\r\n?|\n))?(.*)$/is.exec(text) ?? []
+  const separator = named ?? findSeparator(clean)
   const rows = [['']]
   let isQuoted = false
   for (let at = 0; at < clean.length; at++) {
@@ -46,55 +45,11 @@ export const parseSheet = text => {
     else if (mark === '"' && (isQuoted || row.at(-1) === '')) isQuoted = !isQuoted
     else if (isQuoted) row[row.length - 1] += mark
     else if (mark === separator) row.push('')
-    else if (mark === '\n') rows.push([''])
+    else if (mark === '\n' || (mark === '\r' && clean[at + 1] !== '\n')) rows.push([''])
     else if (mark !== '\r') row[row.length - 1] += mark
   }
-  return rows.map(row => row.map(cell => cell.trim())).filter(row => row.some(cell => cell !== ''))
-}
-
-const looksLikePhone = (/** @type {string} */ cell) => /^[+0][\d ()-]{8,16}$/.test(cell)
-
-/**
- * Guesses the field of each column by its heading, or else by its cells; '' stands for no field. `hasHeadings` is false
- * if the first row has a phone number.
- * @param {string[][]} rows
- * @returns {{ fields: string[], hasHeadings: boolean }}
- */
-export const guessColumns = rows => {
-  const [first = [], ...others] = rows
-  const hasHeadings = !first.some(looksLikePhone)
-  const taken = new Set()
-  const take = (/** @type {string | undefined} */ name) => {
-    if (!name || taken.has(name)) return ''
-    taken.add(name)
-    return name
-  }
-  /** A heading such as Shipping Name says more than plain Name, in which web shops put the order number. */
-  const isPerson = (/** @type {string} */ cell) =>
-    /(customer|recipient|receiver|consignee|shipping|full).?name/i.test(cell)
-  const hasPerson = first.some(isPerson)
-  const ofHeading = (/** @type {string} */ cell) => {
-    if (isPerson(cell)) return 'customer_name'
-    const name = columns.find(({ pattern }) => pattern.test(cell.toLowerCase()))?.name
-    return name === 'customer_name' && hasPerson ? 'order_no' : name
-  }
-  const sample = hasHeadings ? others.slice(0, 20) : rows.slice(0, 20)
-  const ofCells = (/** @type {number} */ index) =>
-    sample.some(row => looksLikePhone(row[index] ?? '')) ? 'customer_phone' : ''
-  const fields = first.map(cell => (hasHeadings ? take(ofHeading(cell)) : ''))
-  return { fields: fields.map((name, index) => name || take(ofCells(index))), hasHeadings }
-}
-
-/**
- * Reads a number as people write it, such as "Rs. 4,500.00"; any other text stays, for the service to refuse.
- * @param {string} text
- */
-export const readNumber = text => {
-  const plain = text
-    .replace(/^(rs|lkr)\.?\s*/i, '')
-    .replace(/,(?=\d{3}\b)/g, '')
-    .replace(/\s*kg$/i, '')
-  return plain !== '' && Number.isFinite(Number(plain)) ? Number(plain) : text
+  const numbered = rows.map((row, index) => ({ number: index + 1, cells: row.map(cell => cell.trim()) }))
+  return { rows: numbered.filter(({ cells }) => cells.some(cell => cell !== '')) }
 }
 
 /**

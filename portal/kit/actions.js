@@ -59,9 +59,11 @@ export const saveFile = (blob, name) => {
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
 
-export const Button = ({ children, kind = '', isBusy = false, ...more }) =>
-  html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined} ...${more}>
-    ${children}</button>`
+/** Shows a button; `missing` says what a person has to do before the button works. */
+export const Button = ({ children, kind = '', isBusy = false, missing = '', disabled = Boolean(missing), ...more }) =>
+  html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined}
+      disabled=${disabled} ...${more}>${children}</button>
+    ${missing && html`<span class="hint">${missing}</span>`}`
 
 /** Shows an error with its sentences, except about the fields in `except`, which show their own. */
 export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {

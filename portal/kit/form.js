@@ -6,13 +6,17 @@ import { t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { Field, useLive } from './ui.js'
 
-/** @typedef {{ id: string, label: string }} Option */
+/** @typedef {{ id: string, label: string, name?: string }} Option `name` alone may choose the row. */
+
+/** @template Item @param {Item[]} items */
+const findOnly = items => (items.length === 1 ? items[0] : undefined)
 
 /** @param {{ id?: string, name?: string }} wanted @param {AbortSignal} signal @returns {Promise<Option[]>} */
 export const findCities = async ({ id, name = '' }, signal) => {
-  const path = withQuery('/city', { id, name: name.replace(/,.*/, ''), per_page: 20 })
+  const path = withQuery('/city', { id, name: name.replace(/,.*/, ''), per_page: 100 })
   return (await own(path, { signal })).data.map(({ id, name, state }) => ({
     id: String(id),
+    name,
     label: `${name}, ${state.name}`,
   }))
 }
@@ -66,34 +70,46 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   const isTyped = text.trim().length > 1 && text !== label
   const found = useLive(
     async signal => {
-      if (!isTyped) return []
+      if (!isTyped) return { of: text.trim(), rows: [] }
       await pause(signal)
-      return find({ name: text.trim() }, signal)
+      return { of: text.trim(), rows: await find({ name: text.trim() }, signal) }
     },
     0,
     [isTyped && text],
   )
-  const rows = /** @type {Option[]} */ (found.data ?? [])
+  const rows = /** @type {Option[]} */ (found.data?.rows ?? [])
   const [isMissing, setIsMissing] = useState(false)
+  /** Is true from leaving the field until its rows arrive: the name in the field may be that of one row. */
+  const isLeft = useRef(false)
   /** Keeps the last chosen row: the field may lose focus before the row is read again. */
   const taken = useRef(/** @type {Option[]} */ ([]))
-  /** Chooses the row that the text names or, once typing ends, the only row found; an unfinished name chooses none. */
-  const choose = ({ target }, isFinished) => {
+  /**
+   * Chooses the row that the text names or, once typing ends, the only row with that name or the only row found; an
+   * unfinished name chooses none.
+   */
+  const choose = (/** @type {any} */ target, /** @type {boolean} */ isFinished) => {
     const wanted = target.value.trim().toLowerCase()
-    const named = [...(chosen.data ?? []), ...rows, ...taken.current].find(row => row.label.toLowerCase() === wanted)
-    const match = named ?? (isFinished && wanted && rows.length === 1 ? rows[0] : undefined)
+    const isRead = found.data?.of.toLowerCase() === wanted
+    const known = [...(chosen.data ?? []), ...rows, ...taken.current]
+    const named = known.find(row => row.label.toLowerCase() === wanted)
+    const namesakes = rows.filter(row => row.name?.toLowerCase() === wanted)
+    const match = named ?? (isFinished && wanted && isRead ? (findOnly(namesakes) ?? findOnly(rows)) : undefined)
     const isClear = Boolean(match) || wanted === ''
+    isLeft.current = isFinished && !isClear && !isRead
     isTyping.current = !isClear
     if (match) taken.current = [match]
     target.setCustomValidity(isClear ? '' : t('choice.unknown'))
-    setIsMissing(isFinished && !isClear)
+    setIsMissing(isFinished && !isClear && isRead)
     if (isClear) onChange(match?.id ?? '')
   }
+  useEffect(() => {
+    if (isLeft.current && found.data) choose(document.getElementById(id), true)
+  }, [found.data])
   return html`<${Field} id=${id} value=${text} list=${`${id}-options`} autocomplete="off" maxlength="255" ...${more}
-      errors=${isMissing ? [t('choice.unknown')] : errors} onChange=${event => choose(event, true)}
+      errors=${isMissing ? [t('choice.unknown')] : errors} onChange=${event => choose(event.target, true)}
       onInput=${event => {
         setText(event.target.value)
-        choose(event, false)
+        choose(event.target, false)
       }} />
     <datalist id=${`${id}-options`}>
       ${rows.map(row => html`<option key=${row.id} value=${row.label}></option>`)}</datalist>`
@@ -129,7 +145,9 @@ export const usePost = () => {
  * person enters others. `onEnter` gets the entered values at each change, and `send` gets them at the end. Without
  * `send` the form posts the body that `toBody` makes from the values to `path`, and gives the response to `onDone`.
  */
-export const Form = (/** @type {any} */ { id, fields, start = {}, submit, children, onEnter, ...end }) => {
+export const Form = (
+  /** @type {any} */ { id, fields, start = {}, submit, missing = '', children, onEnter, ...end },
+) => {
   const { send, path, toBody = entered => entered, onDone } = end
   const [entered, setEntered] = useState({})
   const post = usePost()
@@ -149,7 +167,8 @@ export const Form = (/** @type {any} */ { id, fields, start = {}, submit, childr
         value=${entered[name] ?? start[name] ?? ''} errors=${action.error?.errors?.[name]} onValue=${enter(name)} />`,
     )}</div>
     <${ErrorText} error=${action.error} except=${fields.map(({ name }) => name)} />
-    <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${submit}<//>${children}</div>
+    <div class="row"><${Button} kind="primary" type="submit" missing=${missing}
+      isBusy=${action.isBusy}>${submit}<//>${children}</div>
   </form>`
 }
 

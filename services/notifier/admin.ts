@@ -136,7 +136,8 @@ program
   .action(async ({ json }) => {
     const result = await withKeyring((pool, keyring) => rotateKeys(pool, keyring))
     if (json) printJson(result)
-    else print(`${result.rotated} credentials were sealed with the newest key.`)
+    else if (result.rotated > 0) print(`${result.rotated} credentials were sealed with the newest key.`)
+    else if (result.unopened.length === 0) print('All credentials already use the newest key.')
     if (result.unopened.length === 0) return
     for (const { tenant, phone_number_id, kind, slot, reason } of result.unopened)
       process.stderr.write(`  ${tenant} ${phone_number_id} ${kind} (${slot}): ${reason}\n`)

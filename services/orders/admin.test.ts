@@ -253,8 +253,18 @@ t.test('a file that cannot be read is reported in one line', async t => {
   const { orders, save } = await start(t)
   t.equal(fail(t, orders('apply', '/nowhere/tenant.json')), 'orders: cannot read /nowhere/tenant.json: ENOENT\n')
   const file = save('{"tenant":')
-  t.match(fail(t, orders('apply', file)), new RegExp(`^orders: ${file} is not valid JSON: .+\n$`))
+  t.equal(
+    fail(t, orders('apply', file)),
+    `orders: ${file} is not valid JSON: it ends too early, at line 1, column 11\n`,
+  )
   t.match(fail(t, orders('apply', save('null'))), /was not applied:\n {2}the file: The data must be an object\.\n$/)
+})
+
+t.test('keys rotate says when everything uses the newest key', async t => {
+  const { url } = await start(t)
+  const environment = { ORDERS_DATABASE_URL: url, WEBHOOK_KEYS: `newest:${Buffer.alloc(32, 7).toString('base64')}` }
+  const printed = succeed(t, run(environment, 'keys', 'rotate'))
+  t.equal(printed, 'All webhooks and bank accounts already use the newest key.\n')
 })
 
 t.test('a token is created for a merchant or for staff, and shown once', async t => {
@@ -352,4 +362,18 @@ t.test('help needs no settings', async t => {
   for (const words of [['--help'], ['apply', '--help'], ['token', 'create', '--help']])
     t.match(succeed(t, run({}, ...words)), /^Usage: orders /, words.join(' '))
   t.match(fail(t, run({}, 'nothing')), /unknown command 'nothing'/)
+})
+
+t.test('tracking-keys lists, rotates and revokes the keys of links', async t => {
+  const { orders, save } = await start(t)
+  succeed(t, orders('apply', save(tenantFile())))
+  const keys = (...args: string[]) => orders('tracking-keys', ...args, '--tenant', 'demo')
+  t.match(succeed(t, keys('rotate')), /^The tracking key 2 signs new links\./)
+  t.match(JSON.parse(succeed(t, keys('list', '--json'))), [{ key: 2, revoked_at: null }, { key: 1 }])
+  t.match(succeed(t, keys('revoke', '--key', '1')), /^Links of the tracking key 1 are no longer valid\./)
+  for (const [args, error] of [
+    [['revoke', '--key', '2'], /^orders: the tracking key 2 signs new links: rotate the keys first\n$/],
+    [['revoke', '--key', 'x'], /^orders: --key must be the number of a key\n$/],
+  ] as const)
+    t.match(fail(t, keys(...args)), error)
 })

@@ -26,6 +26,7 @@ import { checkFile } from './provisioning/check-file.ts'
 import { addMerchant, changePassword, deactivateMerchant, type NewMerchant } from './provisioning/merchant-commands.ts'
 import { printRestored } from './restoring/print.ts'
 import { recover } from './restoring/restored.ts'
+import { addTrackingKeyCommands } from './tracking/tracking-key-commands.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
@@ -162,13 +163,17 @@ program
     if (WEBHOOK_KEYS === undefined) throw new UsageError('WEBHOOK_KEYS is not set')
     const result = await withPool(pool => rotateKeys(pool, readKeys('WEBHOOK_KEYS', WEBHOOK_KEYS)))
     if (json) printJson(result)
-    else print(`The newest key seals ${result.rotated} more webhooks and ${result.accounts} more bank accounts.`)
+    else if (result.rotated + result.accounts > 0)
+      print(`The newest key seals ${result.rotated} more webhooks and ${result.accounts} more bank accounts.`)
+    else if (result.unopened.length === 0) print('All webhooks and bank accounts already use the newest key.')
     for (const { tenant, reason, ...id } of result.unopened)
       process.stderr.write(
         `  ${tenant} ${'endpoint_id' in id ? id.endpoint_id : `merchant ${id.merchant_id}`}: ${reason}\n`,
       )
     if (result.unopened.length > 0) process.exitCode = 1
   })
+
+addTrackingKeyCommands(program, withPool)
 
 addAudit(program, withPool)
 

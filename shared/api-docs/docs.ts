@@ -42,6 +42,8 @@ const listUsualErrors = (schema: FastifySchema, method: string | string[], path:
   const { security = [], headers, body, querystring } = schema as FastifySchema & { headers?: { properties: object } }
   // Any request may be too slow, or its headers or body too large.
   const statuses = [408, 413, 431]
+  // A segment of the path may be overlong.
+  if (path.includes(':')) statuses.push(400)
   if (security.length === 0) return statuses
   if (security.some(scheme => 'token' in scheme) || body !== undefined) statuses.push(400)
   if (/:(id|waybill)\b/.test(path)) statuses.push(404)

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { text as readText } from 'node:stream/consumers'
-import { jsonProblem } from '../edge/json-body.ts'
 import type { FieldErrors } from '../errors/errors.ts'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 import { UnsupportedPostgres } from '../postgres/migrate.ts'
@@ -53,9 +52,33 @@ export const readJson = async (path: string): Promise<unknown> => {
     throw new UsageError(`cannot read ${path}: ${error.code}`)
   })
   try {
-    return JSON.parse(text)
+    return JSON.parse(text.replace(/^\uFEFF/, ''))
+  } catch {
+    throw new UsageError(`${path} is not valid JSON: ${locateProblem(text.replace(/^\uFEFF/, ''))}`)
+  }
+}
+
+/** Says where a text stops being JSON. JSON.parse itself quotes the text, and often names no place. */
+const locateProblem = (text: string): string => {
+  let [good, bad] = [0, text.length + 1]
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1
+    if (beginsJson(text.slice(0, middle))) good = middle
+    else bad = middle
+  }
+  const lines = text.slice(0, good).split(/\r\n?|\n/)
+  const place = `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`
+  return good === text.length ? `it ends too early, at ${place}` : place
+}
+
+/** Returns true if more text could make it JSON: JSON.parse then complains about its end. */
+const beginsJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
   } catch (error) {
-    throw new UsageError(`${path} is not valid JSON${jsonProblem(error)}`)
+    const [, end, position] = / (end of JSON input)$| at position (\d+) /.exec(String(error)) ?? []
+    return end !== undefined || Number(position) === text.length
   }
 }
 

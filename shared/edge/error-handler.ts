@@ -41,6 +41,8 @@ const send = (request: FastifyRequest, reply: FastifyReply, error: HttpError, ca
   return sendError(request, reply, error)
 }
 
+export const malformedAddress = (): HttpError => httpError('malformed_request', 'The address is malformed.')
+
 const problemType = 'application/problem+json'
 
 /** Writes a body of RFC 9457 if the client accepts one, as text: the route's serializer knows only the usual body. */

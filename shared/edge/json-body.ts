@@ -27,7 +27,7 @@ export const parseJson = (bytes: Buffer): ParsedJson => {
  * Says where a text stops being JSON, if JSON.parse does. The message of JSON.parse quotes the text, which no caller
  * and no log may see.
  */
-export const jsonProblem = (error: unknown): string => {
+const jsonProblem = (error: unknown): string => {
   const [position] = /at position \d+ \(line \d+ column \d+\)$|end of JSON input$/.exec(String(error)) ?? []
   return position === undefined ? '' : `: ${position.replace('end of JSON input', 'it ends too early')}`
 }

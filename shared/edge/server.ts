@@ -12,13 +12,12 @@ import Fastify, {
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type ApiDescription, docs } from '../api-docs/docs.ts'
-import { httpError } from '../errors/errors.ts'
 import type { Tracer } from '../traces.ts'
 import { type AddressLimits, limitAddresses } from './addresses.ts'
 import { type BytesInFlight, limitBytesInFlight, refuseLargeBodies, smallBodyBytes } from './bodies.ts'
 import { handleConnections, refuseBrokenRequest } from './connections.ts'
 import { allowOrigins } from './cors.ts'
-import { handleErrors, routerOptions, sendError } from './error-handler.ts'
+import { handleErrors, malformedAddress, routerOptions, sendError } from './error-handler.ts'
 import { healthRoutes } from './health.ts'
 import { refuseVainKeys } from './idempotency.ts'
 import { serveMetrics } from './metrics.ts'
@@ -77,11 +76,7 @@ export const createServer = async (options: ServerOptions) => {
     frameworkErrors: (_error, request, reply: FastifyReply) => {
       reply.header('x-request-id', request.id)
       countRequest(request as FastifyRequest, reply, refusal => {
-        sendError(
-          request as FastifyRequest,
-          reply,
-          refusal ?? httpError('malformed_request', 'The address is malformed.'),
-        )
+        sendError(request as FastifyRequest, reply, refusal ?? malformedAddress())
       })
     },
     clientErrorHandler: refuseBrokenRequest,

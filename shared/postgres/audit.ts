@@ -30,6 +30,7 @@ export type Action =
   | `tenant.${'applied'}`
   | `token.${'created' | 'revoked'}`
   | `keys.${'rotated'}`
+  | `tracking_key.${'rotated' | 'revoked'}`
   | `database.${'restored'}`
   | `merchant.${'logged_in' | 'logged_out'}`
   | `staff.${'added' | 'role_changed' | 'password_changed' | 'deactivated' | 'logged_in' | 'logged_out'}`

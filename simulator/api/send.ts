@@ -2,9 +2,10 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { PhoneNumber } from '../accounts/account.ts'
 import { catalogue } from '../accounts/demo-templates.ts'
 import { type Template, toKey } from '../accounts/template.ts'
-import { GraphError } from '../graph/errors.ts'
-import type { MessageBody } from '../messages/bodies.ts'
+import { GraphError, parameterRequired } from '../graph/errors.ts'
+import { askNumber, type MessageBody } from '../messages/bodies.ts'
 import { type Message, makeMessageId } from '../messages/message.ts'
+import { isUserId } from '../messages/people.ts'
 import { isOpen, planStatuses, reportStatus } from '../world/report.ts'
 import type { World } from '../world/world.ts'
 import { findNumber } from './caller.ts'
@@ -12,26 +13,39 @@ import { checkParameters } from './check-parameters.ts'
 import { readMessage, readRecipient } from './read-message.ts'
 import { respond } from './respond.ts'
 
-/** Serves the sends of messages (docs/merchants/contract.md#send, docs/contributors/messaging-api.md#send). */
+/**
+ * Serves the sends of messages, and marks received ones as read (docs/merchants/contract.md#send,
+ * docs/contributors/messaging-api.md#send).
+ */
 export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<{ Params: { id: string } }>('/:id/messages', (request, reply) => {
     const sender = findNumber(world, request, request.params.id, 'whatsapp_business_messaging')
     if (!sender.registered) throw new GraphError(133010)
     const body = readMessage(request.body)
+    if ('status' in body) {
+      if (!isReceived(world, sender, body.message_id))
+        throw new GraphError(131009, { details: 'message_id is no message that this number received' })
+      return respond(world, request, reply, () => ({ success: true }))
+    }
     const message = makeMessage(sender, body)
     if (message.template) checkParameters(message.template, message.components)
     else if (!isOpen(world, sender.phone_number_id, message.to)) throw new GraphError(131047)
     if (message.to === sender.display_phone_number.replace(/\D/g, '')) throw new GraphError(131021)
+    if (message.isToUserId && message.template?.category === 'AUTHENTICATION') throw new GraphError(131062)
     const accept = () => {
       countMessage(world, sender.phone_number_id)
       message.acceptedAt = Date.now()
-      world.messages.add(message)
-      if (exceedsPortfolio(world, message)) reportStatus(world, message, 'failed', aboveLimit)
-      else planStatuses(world, message)
+      // See docs/contributors/messaging-api.md#people: a user id in `to` is accepted and dropped.
+      if (!isUserId(body.to ?? '')) {
+        world.messages.add(message)
+        if (exceedsPortfolio(world, message)) reportStatus(world, message, 'failed', aboveLimit)
+        else planStatuses(world, message)
+      }
+      const user = { input: body.recipient, user_id: body.recipient }
       // See docs/contributors/messaging-api.md#accepted.
       return {
         messaging_product: 'whatsapp',
-        contacts: [{ input: body.to, wa_id: message.to }],
+        contacts: [message.isToUserId ? user : { input: body.to, wa_id: message.to }],
         messages: [{ id: message.id, ...(message.template && { message_status: 'accepted' }) }],
       }
     }
@@ -39,9 +53,21 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
   })
 }
 
+const isReceived = ({ inbox }: World, { phone_number_id }: PhoneNumber, id: string): boolean =>
+  inbox.newestFirst().some(inbound => inbound.id === id && inbound.phone_number_id === phone_number_id)
+
 const makeMessage = ({ phone_number_id: phoneNumberId }: PhoneNumber, body: MessageBody): Message => {
-  const to = readRecipient(body.to)
-  const own = { id: makeMessageId(to), phoneNumberId, to, callback: body.biz_opaque_callback_data, acceptedAt: 0 }
+  if (body.to === undefined && body.recipient === undefined) throw parameterRequired('to')
+  const isToUserId = body.to === undefined
+  const to = readRecipient(body.to ?? body.recipient ?? '', isToUserId)
+  const own = {
+    id: makeMessageId(to),
+    phoneNumberId,
+    to,
+    isToUserId,
+    callback: body.biz_opaque_callback_data,
+    acceptedAt: 0,
+  }
   return {
     ...own,
     statuses: [],
@@ -57,7 +83,8 @@ const readContent = (body: MessageBody): Partial<Message> => {
   if (body.type === 'text') return { text: body.text.body }
   if (body.type === 'interactive') {
     const { action, body: content } = body.interactive
-    return { text: content.text, replies: action.buttons.map(({ reply }) => reply) }
+    const replies = 'buttons' in action ? action.buttons.map(({ reply }) => reply) : [askNumber]
+    return { text: content.text, replies }
   }
   const { name, language, components = [] } = body.template
   return { template: findSendable(name, language.code), components }

@@ -33,6 +33,10 @@ export const Behaviour = closed(
         'The people whom templates outside an open window may reach in 24 hours, from all numbers; 0 sets no limit. A change forgets whom they reached.',
       must: 'be a whole number, 0 to 1000000',
     }),
+    people: oneOf(['phones', 'both', 'user_ids', 'user_ids_in_from'], {
+      description:
+        'How webhooks name people: by phone number, by that and the user id, by the user id alone, or by a user id in the fields for phone numbers.',
+    }),
     prices: oneOf(['2026-10', '2025-07'], {
       description: 'The prices in force: since October 2026 or, as before, with utility messages free in open windows.',
     }),
@@ -47,5 +51,6 @@ export const defaultBehaviour: Behaviour = {
   answer_latency_ms: 0,
   throughput_per_second: 80,
   portfolio_limit: 0,
+  people: 'phones',
   prices: '2026-10',
 }

@@ -77,6 +77,7 @@ t.test('refuses missing, invalid and unknown fields, each with its code', async 
   const { send } = await build(t)
   const { to: _to, ...withoutRecipient } = message()
   const template = message().template
+  const withLanguage = (language: object) => message({ template: { ...template, language } })
   const refusals: [unknown, number, RegExp][] = [
     ['{', 100, /parameter messaging_product is required/],
     [{}, 100, /parameter messaging_product is required/],
@@ -88,6 +89,11 @@ t.test('refuses missing, invalid and unknown fields, each with its code', async 
     [message({ type: 'text', text: { body: 'Hi' } }), 100, /Unexpected key "template"/],
     [{ ...message({ type: 'text', text: { body: 'Hi' } }), template: undefined }, 131047, /Re-engagement/],
     [message({ type: 'letter' }), 100, /type must be one of/],
+    [message({ status: 'read' }), 100, /Unexpected key "/],
+    [{ messaging_product: 'whatsapp', status: 'read' }, 100, /parameter message_id is required/],
+    [{ messaging_product: 'whatsapp', status: 'sent', message_id: 'wamid.1' }, 100, /status must be one of \{READ\}/],
+    [{ messaging_product: 'whatsapp', status: 'read', message_id: 'wamid.1' }, 131009, /not valid/],
+    [withLanguage({ code: 'en_US', policy: 'fallback' }), 100, /language.policy must be one of \{DETERMINISTIC\}/],
     [message({ type: 'toString' }), 100, /type must be one of/],
     [message({ surprise: 1 }), 100, /Unexpected key "surprise"/],
     [message({ template: { ...template, colour: 'red' } }), 100, /Unexpected key "colour" on param "template"/],
@@ -101,6 +107,25 @@ t.test('refuses missing, invalid and unknown fields, each with its code', async 
     t.equal(response.body.error?.code, code, JSON.stringify(body))
     t.match(response.body.error?.message, words)
   }
+})
+
+t.test('a send may name the only policy of languages', async t => {
+  const { send } = await build(t)
+  const language = { code: 'en_US', policy: 'deterministic' }
+  t.equal((await send(message({ template: { ...message().template, language } }))).status, 200)
+})
+
+t.test('a received message is marked as read, with or without a typing indicator', async t => {
+  const { send, call, control } = await build(t)
+  const { id } = control.inbound({ from: '94771234567', text: 'Hello' })
+  const read = { messaging_product: 'whatsapp', status: 'read', message_id: id }
+  for (const body of [read, { ...read, typing_indicator: { type: 'text' } }]) {
+    const response = await send(body)
+    t.same([response.status, response.body], [200, { success: true }])
+  }
+  t.equal(control.summary().accepted, 0, 'it is no message')
+  control.putNumber('200', {})
+  t.equal((await call('/v17.0/200/messages', { body: read })).body.error.code, 131009, "another number's message")
 })
 
 t.test('a body whose content type is not JSON counts as none', async t => {

@@ -1,21 +1,26 @@
 import type { PhoneNumber } from '../accounts/account.ts'
+import type { Behaviour } from '../basics/behaviour.ts'
 import { findFacts } from '../graph/error-table.ts'
 import { findDetails } from '../graph/errors.ts'
 import type { Message } from '../messages/message.ts'
+import { toUserId, writePerson } from '../messages/people.ts'
 
-/** An update is a status, or an inbound message with its sender. */
-export type Update = { status: object } | { contact: object; message: object }
+/** An update is a status, an inbound message with its sender, or the value of another change. */
+export type Update = { status: object } | { contact: object; message: object } | { field: string; value: object }
 
 /** Builds a status event (docs/contributors/messaging-api.md#status-events). */
 export const writeStatus = (
   message: Message,
   { status, at, code }: Message['statuses'][number],
   isFree: boolean,
+  behaviour: Behaviour,
 ): object => ({
   id: message.id,
   status,
   timestamp: toSeconds(at),
-  recipient_id: message.to,
+  ...(message.isToUserId
+    ? { recipient_user_id: toUserId(message.to) }
+    : writePerson(behaviour, message.to, 'recipient_id', 'recipient_user_id')),
   ...(message.callback !== undefined && { biz_opaque_callback_data: message.callback }),
   ...(code === undefined ? writePrice(message, status, at, isFree) : { errors: [toError(code)] }),
 })
@@ -54,8 +59,10 @@ export const writeEnvelope = (number: PhoneNumber, updates: Update[]): object =>
     if (event && statuses) statuses.push(event)
     else {
       statuses = event && [event]
-      const content = 'status' in update ? { statuses } : { contacts: [update.contact], messages: [update.message] }
-      changes.push({ field: 'messages', value: { ...writeHead(number), ...content } })
+      const { field, value } = 'field' in update ? update : { field: 'messages', value: undefined }
+      const content =
+        value ?? ('contact' in update ? { contacts: [update.contact], messages: [update.message] } : { statuses })
+      changes.push({ field, value: { ...writeHead(number), ...content } })
     }
   }
   const entry = { id: number.waba_id, time: Math.floor(Date.now() / 1000), changes }

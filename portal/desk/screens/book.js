@@ -1,39 +1,59 @@
+import { Act } from '../../kit/actions.js'
 import { ApiError, own } from '../../kit/api.js'
 import { Control, Form, findCities, orderFields, pause, usePost } from '../../kit/form.js'
-import { money, t } from '../../kit/i18n.js'
+import { money, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
-import { Live, Panel, ParcelLink, useLive } from '../../kit/ui.js'
-import { readBusinesses, recall, remember } from '../merchant.js'
-import { readNumber } from '../read-sheet.js'
+import { Badge, Live, Panel, ParcelLink, useLive } from '../../kit/ui.js'
+import { readBusinesses, readStatuses, recall, remember } from '../merchant.js'
 
-const needed = ['customer_name', 'customer_phone', 'customer_address', 'destination_city_id']
-const fields = () =>
-  orderFields([...needed, 'cod', 'weight', 'order_no', 'description', 'remark']).map(field => ({
+const needed = ['customer_name', 'customer_phone', 'customer_address', 'destination_city_id', 'cod', 'weight']
+const fields = (/** @type {boolean | undefined} */ mayConfirm) => [
+  ...orderFields([...needed, 'order_no', 'description', 'remark']).map(field => ({
     ...field,
     required: needed.includes(field.name),
-  }))
+    hint: field.name === 'cod' ? t('book.prepaid') : '',
+  })),
+  ...(mayConfirm ? [{ name: 'draft', label: t('book.draft'), type: 'checkbox' }] : []),
+]
 
-/** Reads the price of a parcel once its origin and city are known; without a weight, the price of 1 kg. */
+/** Loads what reads amounts and words errors, which the page of the sign-in does without. */
+const loadReaders = async () => ({
+  ...(await import('../upload/numbers.js')),
+  ...(await import('../upload/row-problems.js')),
+})
+
+/** Reads the price of a parcel once its origin, city and weight are known. */
 const readPrice = async (
   /** @type {any} */ { origin_city_id, destination_city_id, weight },
   /** @type {AbortSignal} */ signal,
 ) => {
-  if (!origin_city_id || !destination_city_id) return null
+  const { value } = (await loadReaders()).readWeight(weight)
+  if (!origin_city_id || !destination_city_id || value === undefined) return null
   await pause(signal)
-  const body = {
-    general_data: { origin_city_id },
-    order_data: [{ destination_city_id, weight: readNumber(weight || '1') }],
-  }
+  const body = { general_data: { origin_city_id }, order_data: [{ destination_city_id, weight: value }] }
   return (await own('/order/quote', { method: 'POST', body, signal })).data[0]
+}
+
+/** Shows the booked parcel with its status; a draft can be confirmed at once. */
+const Booked = ({ waybill, isDraft, statuses, post }) => {
+  const [isConfirmed, setIsConfirmed] = useState(!isDraft)
+  const confirm = () => post('/order/confirm', { waybill_numbers: [waybill] }).then(() => setIsConfirmed(true))
+  return html`<div class="notice row"><p role="status">${t('book.done')} <${ParcelLink} waybill=${waybill} />
+      <${Badge} kind=${isConfirmed ? 'good' : 'warn'}>${statusName((isConfirmed ? statuses?.confirmed : statuses?.draft) ?? '')}<//></p>
+    ${!isConfirmed && statuses?.mayConfirm && html`<${Act} run=${confirm}>${t('parcel.confirm')}<//>`}</div>`
 }
 
 /** Books one parcel, and shows its price while the merchant types. */
 export const Book = () => {
   const businesses = useLive(readBusinesses)
+  const statuses = useLive(readStatuses)
+  const mayConfirm = statuses.data?.mayConfirm
   const [general, setGeneral] = useState({ merchant_business_id: '', origin_city_id: '', ...recall().general })
+  const usual = { weight: general.weight ?? '1' }
   const [entered, setEntered] = useState(/** @type {Record<string, string>} */ ({}))
-  const [waybill, setWaybill] = useState('')
-  const asked = { ...general, destination_city_id: entered.destination_city_id, weight: entered.weight }
+  const [booked, setBooked] = useState(/** @type {{ waybill: string, isDraft: boolean } | undefined} */ (undefined))
+  const { destination_city_id, weight = usual.weight } = entered
+  const asked = { ...general, destination_city_id, weight }
   const price = useLive(signal => readPrice(asked, signal), 0, [JSON.stringify(asked)])
   const post = usePost()
   const set = (/** @type {string} */ name) => (/** @type {string} */ value) => {
@@ -41,17 +61,23 @@ export const Book = () => {
     remember({ general: { ...recall().general, [name]: value } })
   }
   const business = general.merchant_business_id || businesses.data?.[0]?.id
-  const send = async (/** @type {Record<string, string>} */ { cod, weight, ...order }) => {
-    const body = {
-      general_data: { origin_city_id: general.origin_city_id, merchant_business_id: business },
-      order_data: [{ ...order, cod: readNumber(cod || '0'), weight: readNumber(weight || '1') }],
-    }
-    const { data } = await post('/order/single', body).catch(nameFields)
-    setWaybill(data[0])
+  const send = async (/** @type {Record<string, string>} */ { draft, ...order }) => {
+    const isDraft = !mayConfirm || draft === 'true'
+    const general_data = { origin_city_id: general.origin_city_id, merchant_business_id: business }
+    const status = isDraft ? 'key_1' : 'key_2'
+    const order_data = [{ ...order, ...(await readAmounts({ ...usual, ...order })), initial_status_key: status }]
+    const { data } = await post('/order/single', { general_data, order_data }).catch(nameFields)
+    setBooked({ waybill: data[0], isDraft })
     setEntered({})
   }
+  const missing = general.origin_city_id
+    ? statuses.data
+      ? ''
+      : t('loading')
+    : t('upload.missing', { what: t('upload.origin') })
+  const submit = mayConfirm ? (entered.draft === 'true' ? 'book.as_draft' : 'book.confirm') : 'book.submit'
   return html`<h1 tabindex="-1">${t('menu.book')}</h1>
-    ${waybill && html`<p class="notice" role="status">${t('book.done')} <${ParcelLink} waybill=${waybill} /></p>`}
+    ${booked && html`<${Booked} key=${booked.waybill} ...${booked} statuses=${statuses.data} post=${post} />`}
     <${Panel} title=${t('upload.origin')}><${Live} of=${businesses}>${data => html`<div class="fields">
       <${Control} id="business" label=${t('upload.business')} options=${data} value=${business}
         onValue=${set('merchant_business_id')} />
@@ -63,15 +89,31 @@ export const Book = () => {
         html`<strong>
         ${t('book.price', { sum: money(price.data.delivery_charge, price.data.currency) })}</strong>`
       }>
-      <${Form} id="book" fields=${fields()} submit=${t('book.submit')} send=${send} onEnter=${setEntered} />
+      <${Form} id="book" fields=${fields(mayConfirm)} start=${usual} submit=${t(submit)} send=${send}
+        missing=${missing} onEnter=${setEntered} />
     <//>`
 }
 
-/** Throws the error again, under the names of the order's fields. @param {unknown} error @returns {never} */
-const nameFields = error => {
-  if (!(error instanceof ApiError)) throw error
-  const errors = Object.fromEntries(
-    Object.entries(error.errors).map(([path, sentences]) => [path.replace(/^order_data\.0\./, ''), sentences]),
+/** Reads COD and weight, or throws what is wrong with them: nothing is filled in. */
+const readAmounts = async (/** @type {Record<string, string>} */ { cod = '', weight }) => {
+  const { readMoney, readWeight, wordProblem } = await loadReaders()
+  const readings = { cod: readMoney(cod), weight: readWeight(weight) }
+  const errors = Object.entries(readings).flatMap(([name, { problem }]) =>
+    problem ? [[name, [wordProblem({ code: problem })]]] : [],
   )
-  throw new ApiError(error.message, { status: error.status, errors })
+  if (errors.length > 0) throw new ApiError(t('book.wrong'), { errors: Object.fromEntries(errors) })
+  return { cod: readings.cod.value, weight: readings.weight.value }
+}
+
+/** Throws the error again, in the language of the desk, under the names of the form's fields. @returns {Promise<never>} */
+const nameFields = async (/** @type {unknown} */ error) => {
+  if (!(error instanceof ApiError) || error.status !== 422) throw error
+  const { readSentence, wordProblem } = await loadReaders()
+  const errors = Object.fromEntries(
+    Object.entries(error.errors).map(([path, sentences]) => [
+      path.replace(/^(order_data\.0|rate_card)\./, ''),
+      sentences.map(sentence => wordProblem(readSentence(sentence))),
+    ]),
+  )
+  throw new ApiError(t('book.wrong'), { status: error.status, errors })
 }

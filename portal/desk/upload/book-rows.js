@@ -1,107 +1,73 @@
 // Books an upload in chunks, each with a key. The browser stores the chunks before it sends them: after a closed tab or
-// a lost connection it sends the same chunks with the same keys, and orders books no chunk twice.
+// a lost connection it sends the same chunks with the same keys, and orders books no chunk twice. The rows that are not
+// booked yet stay beside the chunks.
 import { ApiError, own } from '../../kit/api.js'
-import { getSession } from '../../kit/session.js'
 import { chunk, retry } from '../merchant.js'
-import { ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
+import { addErrors, ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
+import { alone, isDraft, isLeft, isTooOld, listOpen, readUpload, writeUpload } from './stored-upload.js'
+
+/** @typedef {import('./check-rows.js').Row} Row */
+/** @typedef {import('./check-rows.js').General} General */
+/** @typedef {import('./stored-upload.js').Chunk} Chunk */
+/** @typedef {import('./stored-upload.js').Stored} Stored */
+
+/** Reads the upload that this tab shows, unless another tab has begun one or gone on with this one meanwhile. */
+const readCurrent = async (/** @type {Stored | undefined} */ shown, /** @type {string} */ elsewhere) => {
+  const current = await readUpload()
+  const isSame = current?.id === shown?.id && current?.chunks.length === shown?.chunks.length
+  const isEnded = !current || isTooOld(current) || !current.chunks.some(isLeft)
+  if (isEnded && (isSame || (!shown && !(current && listOpen(current).length)))) return shown && current
+  throw new ApiError(elsewhere)
+}
 
 /**
- * @typedef {{
- *   key: string, lines: number[], orders: object[], waybills?: string[], errors?: Record<string, string[]>
- * }} Chunk
- * @typedef {{ id: string, startedAt: number, general: object, chunks: Chunk[] }} Stored
- */
-
-const keptHours = 23
-
-/**
- * @template Result
- * @param {IDBTransactionMode} mode
- * @param {(store: IDBObjectStore) => IDBRequest<Result>} act
- * @returns {Promise<Result>}
- */
-const inStore = (mode, act) =>
-  new Promise((resolve, reject) => {
-    const opening = indexedDB.open('courier-desk', 1)
-    opening.onupgradeneeded = () => opening.result.createObjectStore('uploads')
-    opening.onerror = () => reject(opening.error)
-    opening.onsuccess = () => {
-      const transaction = opening.result.transaction('uploads', mode)
-      const request = act(transaction.objectStore('uploads'))
-      transaction.oncomplete = () => {
-        opening.result.close()
-        resolve(request.result)
-      }
-      transaction.onabort = () => reject(transaction.error)
-    }
-  })
-
-/**
- * Returns the key under which this browser stores an upload: company and login. Other people at this machine do not see
- * the upload.
- */
-const owner = () => `${getSession().tenant} ${getSession().me?.email}`
-
-/** Reads the upload that was begun and not yet put away. @returns {Promise<Stored | undefined>} */
-export const readUpload = () => inStore('readonly', store => store.get(owner()))
-const writeUpload = (/** @type {Stored} */ upload) => inStore('readwrite', store => store.put(upload, owner()))
-export const putAway = () => inStore('readwrite', store => store.delete(owner()))
-
-/** Lets only one tab begin or book uploads at a time. @template Result @param {() => Promise<Result>} act */
-const alone = (/** @type {string} */ elsewhere, act) =>
-  navigator.locks.request(`upload ${owner()}`, { ifAvailable: true }, lock => {
-    if (!lock) throw new ApiError(elsewhere)
-    return act()
-  })
-
-/** @param {Chunk} part */
-const isLeft = ({ waybills, errors }) => !waybills && !errors
-
-/**
- * Stores an upload, unless another tab has begun one and not ended it: its chunks would be forgotten.
- * @param {import('./check-rows.js').Row[]} rows
- * @param {import('./check-rows.js').General} general
+ * Stores rows as chunks of the upload that the tab shows, or of a new one, and beside them the `rest` that a person
+ * corrects later. Refuses while another tab has an upload that is not ended: its rows would be forgotten.
+ * @param {{ good: Row[], rest: Row[], general: General, status: string }} checked
+ * @param {Stored | undefined} shown
  * @param {string} elsewhere the error when another tab has begun an upload
  * @returns {Promise<Stored>}
  */
-export const beginUpload = (rows, general, elsewhere) =>
+export const beginUpload = ({ good, rest, general, status }, shown, elsewhere) =>
   alone(elsewhere, async () => {
-    if ((await readUpload())?.chunks.some(isLeft)) throw new ApiError(elsewhere)
-    const upload = toUpload(rows, general)
+    const { id, chunks: before } = (await readCurrent(shown, elsewhere)) ?? { id: newId(), chunks: [] }
+    const ended = before.filter(part => !isLeft(part))
+    const chunks = chunk(good, ordersAtOnce).map((rows, index) => ({
+      key: `desk ${id} ${before.length + index}`,
+      lines: rows.map(({ line }) => line),
+      orders: rows.map(row => ({ ...toOrder(row, general), initial_status_key: status })),
+      rows,
+      status,
+    }))
+    const upload = { id, startedAt: Date.now(), general, chunks: [...ended, ...chunks], rest }
     await writeUpload(upload)
     return upload
   })
 
-/** @param {import('./check-rows.js').Row[]} rows @param {import('./check-rows.js').General} general */
-const toUpload = (rows, general) => {
-  const id = crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
-  const chunks = chunk(rows, ordersAtOnce).map((some, index) => ({
-    key: `desk ${id} ${index}`,
-    lines: some.map(({ line }) => line),
-    orders: some.map(row => toOrder(row, general)),
-  }))
-  return { id, startedAt: Date.now(), general: toGeneral(general), chunks }
-}
+const newId = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
 
-/**
- * Returns true when the upload is nearly a day old: orders then forgets the keys and cannot tell which chunks it
- * booked.
- * @param {Stored} upload
- */
-export const isTooOld = ({ startedAt }) => Date.now() - startedAt > keptHours * 3_600_000
-
-/** @param {Stored} upload */
-export const countBooked = ({ chunks }) => chunks.reduce((sum, { waybills }) => sum + (waybills?.length ?? 0), 0)
+/** Stores what a person has corrected. @param {Stored} shown @param {Row[]} rest @param {string} elsewhere */
+export const storeRest = (shown, rest, elsewhere) =>
+  alone(elsewhere, async () => {
+    const current = await readCurrent(shown, elsewhere)
+    if (current) await writeUpload({ ...current, rest })
+  })
 
 /** @param {Stored} upload @param {Chunk} part */
 const bookChunk = async ({ general }, part) => {
-  const body = { general_data: general, order_data: part.orders }
+  const body = { general_data: toGeneral(general), order_data: part.orders }
   try {
     return { waybills: (await retry(() => own('/order/bulk', { method: 'POST', body, key: part.key }))).data }
   } catch (error) {
     if (error instanceof ApiError && error.status === 422) return { errors: error.errors }
     throw error
   }
+}
+
+/** Gives the rows of a refused chunk back to the person. @param {Stored} upload @param {Chunk} part */
+const giveBack = (upload, { rows = [], errors = {} }) => {
+  addErrors(rows, errors)
+  upload.rest = [...(upload.rest ?? []), ...rows].sort((a, b) => a.line - b.line)
 }
 
 /**
@@ -115,8 +81,38 @@ export const book = (upload, onProgress, elsewhere) =>
     if (current.id !== upload.id) throw new ApiError(elsewhere)
     for (const part of current.chunks.filter(isLeft)) {
       Object.assign(part, await bookChunk(current, part))
+      if (part.errors) giveBack(current, part)
+      delete part.rows
       await writeUpload(current)
       onProgress({ ...current })
     }
     return current
   })
+
+/**
+ * Confirms all drafts of an upload. Leaves out those that somebody has confirmed or cancelled meanwhile.
+ * @param {Stored} upload @param {string} elsewhere
+ */
+export const confirmDrafts = (upload, elsewhere) =>
+  alone(elsewhere, async () => {
+    const current = (await readUpload()) ?? upload
+    for (const part of current.chunks.filter(isDraft)) {
+      const confirmed = await confirmAll(part.waybills ?? [], part.key)
+      Object.assign(part, { status: 'key_2', noDrafts: (part.waybills ?? []).length - confirmed })
+      await writeUpload(current)
+    }
+    return current
+  })
+
+/** Returns how many were confirmed. @param {string[]} waybills @param {string} key */
+const confirmAll = async (waybills, key) => {
+  for (let drafts = waybills; ; ) {
+    const request = { method: 'POST', body: { waybill_numbers: drafts }, key: `${key} confirm ${drafts.length}` }
+    const result = await retry(() => own('/order/confirm', request)).catch(error => error)
+    if (!(result instanceof ApiError)) return drafts.length
+    const left = drafts.filter((_, index) => !result.errors[`waybill_numbers.${index}`])
+    if (result.status !== 422 || left.length === drafts.length) throw result
+    if (left.length === 0) return 0
+    drafts = left
+  }
+}

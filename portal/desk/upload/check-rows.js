@@ -1,15 +1,21 @@
-// Checks rows before anything is booked: finds their cities, then prices them in a dry run.
+// Checks rows before anything is booked: reads their cells, finds their cities, then prices them in a dry run.
 import { ApiError, own } from '../../kit/api.js'
 import { chunk } from '../merchant.js'
-import { readNumber } from '../read-sheet.js'
+import { findProblem, readMoney, readWeight } from './numbers.js'
+import { readSentence, wordRefusal } from './row-problems.js'
 
+/** @typedef {import('./row-problems.js').Problem} Problem */
+/** @typedef {{ id: number, name: string, state: string }} City */
 /**
- * Describes a row of the sheet: `values` are its cells by field; `errors` are by field, '' for the whole row.
- * @typedef {{ line: number, values: Record<string, string>, city?: { id: number, name: string, state: string } | null,
- *   alternatives?: { id: number, name: string, state: string }[], errors: Record<string, string[]>, warnings: string[],
- *   price?: number }} Row
+ * Describes a row of the sheet: `values` are its cells by field, `headings` the sheet's own; `marks` were found when
+ * the sheet was read; `errors` are by field, '' for the whole row. `leftOut` says why the row is not booked;
+ * `isChanged`: a person has changed the row since its check, which set `cod`, `price` and `currency`.
+ * @typedef {{ line: number, values: Record<string, string>, headings?: Record<string, string>, weightUnit?: string,
+ *   marks?: { field: string, code: string }[], leftOut?: string, isChanged?: boolean, city?: City | null,
+ *   alternatives?: City[], errors: Record<string, Problem[]>, warnings: ({ field: string } & Problem)[], cod?: number,
+ *   price?: number, currency?: string }} Row
  */
-/** @typedef {{ merchant_business_id: string, origin_city_id: string, weight: string }} General */
+/** @typedef {{ merchant_business_id: string, origin_city_id: string, weight: string, allPrepaid?: boolean }} General */
 
 const placesAtOnce = 1000
 export const ordersAtOnce = 500
@@ -17,19 +23,34 @@ export const ordersAtOnce = 500
 /** @param {General} general */
 export const toGeneral = ({ merchant_business_id, origin_city_id }) => ({ merchant_business_id, origin_city_id })
 
+const readCod = (/** @type {Row} */ { values }) => readMoney(values.cod ?? '')
+const readKilograms = (/** @type {Row} */ { values, weightUnit }, /** @type {General} */ { weight }) =>
+  values.weight ? readWeight(values.weight, weightUnit ?? 'kg') : readWeight(weight, 'kg')
+
 /** @param {Row} row @param {General} general */
-export const toOrder = ({ values, city }, { weight }) => {
-  const { destination: _, ...fields } = Object.fromEntries(Object.entries(values).filter(([, text]) => text !== ''))
-  return {
-    ...fields,
-    destination_city_id: city?.id,
-    cod: readNumber(values.cod || '0'),
-    weight: readNumber(values.weight || weight),
-  }
+export const toOrder = (row, general) => {
+  const { destination: _, ...fields } = Object.fromEntries(Object.entries(row.values).filter(([, text]) => text !== ''))
+  const [cod, weight] = [readCod(row).value, readKilograms(row, general).value]
+  return { ...fields, destination_city_id: row.city?.id, cod, weight }
 }
 
-/** Finds the city of each row that has no city. @param {Row[]} rows @param {string} noCity */
-const findCities = async (rows, noCity) => {
+const needed = ['customer_name', 'customer_phone', 'customer_address']
+
+/** Lists the cells that nobody can read; COD has no default. @param {Row} row @param {General} general */
+const readCells = (row, general) => {
+  const { values } = row
+  if (general.allPrepaid && readCod(row).problem) values.cod = '0'
+  const problems = Object.entries({
+    ...Object.fromEntries(Object.entries(values).map(([field, text]) => [field, findProblem(field, text)])),
+    ...Object.fromEntries(needed.filter(field => !values[field]).map(field => [field, 'missing'])),
+    cod: readCod(row).problem,
+    weight: readKilograms(row, general).problem,
+  })
+  return Object.fromEntries(problems.flatMap(([field, code]) => (code ? [[field, [{ code }]]] : [])))
+}
+
+/** Finds the city of each row that has no city. @param {Row[]} rows */
+const findCities = async rows => {
   for (const some of chunk(
     rows.filter(row => !row.city),
     placesAtOnce,
@@ -41,62 +62,70 @@ const findCities = async (rows, noCity) => {
     for (const [index, row] of some.entries()) {
       row.city = data[index].city
       row.alternatives = data[index].alternatives
-      if (!row.city) row.errors.destination = [noCity]
+      if (!row.city) row.errors.destination = [{ code: 'no_city' }]
     }
   }
 }
 
 /** Books rows in a dry run. A refusal names all bad rows; the other rows run again, for their prices. */
 const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ general) => {
-  for (let good = rows; good.length > 0; good = good.filter(row => Object.keys(row.errors).length === 0)) {
+  for (let good = rows; good.length > 0; good = good.filter(row => !isBad(row))) {
     const body = { general_data: toGeneral(general), order_data: good.map(row => toOrder(row, general)) }
     const result = await own('/order/bulk?dry_run=true', { method: 'POST', body }).catch(error => error)
     if (result instanceof ApiError) {
-      if (result.status !== 422 || !addErrors(good, result.errors)) throw result
+      if (result.status !== 422) throw result
+      if (!addErrors(good, result.errors)) throw new ApiError(wordRefusal(result.errors) || result.message)
       continue
     }
-    for (const [index, { delivery_charge }] of result.data.entries()) good[index].price = delivery_charge
-    for (const [path, sentences] of Object.entries(result.warnings ?? {}))
-      good[Number(path.split('.')[1])]?.warnings.push(.../** @type {string[]} */ (sentences))
+    for (const [index, { delivery_charge: price, currency }] of result.data.entries())
+      Object.assign(good[index], { price, currency })
+    for (const { row, field, problem } of assign(good, result.warnings ?? {})) row.warnings.push({ field, ...problem })
     return
   }
 }
 
+/** Assigns sentences to the rows and fields of their paths. */
+const assign = (/** @type {Row[]} */ rows, /** @type {Record<string, string[]>} */ errors) =>
+  Object.entries(errors).flatMap(([path, sentences]) => {
+    const [, index, field = ''] = /^order_data\.(\d+)(?:\.(\w+))?/.exec(path) ?? []
+    const row = rows[Number(index)]
+    if (!row) return []
+    const of = field.startsWith('destination_') ? 'destination' : field
+    return sentences.map(sentence => ({ row, field: of, problem: readSentence(sentence, rows) }))
+  })
+
 /** Assigns the errors of a response to the rows. Returns false if no error is about a row. */
 export const addErrors = (/** @type {Row[]} */ rows, /** @type {Record<string, string[]>} */ errors) => {
-  let isOfRow = addMissingRates(rows, errors['rate_card.destination_city_id'] ?? [])
-  for (const [path, sentences] of Object.entries(errors)) {
-    const [, index, field = ''] = /^order_data\.(\d+)(?:\.(\w+))?/.exec(path) ?? []
-    const row = index === undefined ? undefined : rows[Number(index)]
-    if (!row) continue
-    isOfRow = true
-    row.errors[field.startsWith('destination_') ? 'destination' : field] = sentences
-  }
-  return isOfRow
+  const found = [...assign(rows, errors), ...findMissingRates(rows, errors['rate_card.destination_city_id'] ?? [])]
+  for (const { row, field, problem } of found) row.errors[field] = [problem]
+  return found.length > 0
 }
 
-/**
- * Assigns each missing rate to all rows to its city: the sentence names only the first ten of them. Returns false if
- * no sentence names a row.
- */
-const addMissingRates = (/** @type {Row[]} */ rows, /** @type {string[]} */ sentences) => {
-  const isTo = (/** @type {Row} */ { city }, /** @type {string} */ sentence) =>
-    city && city.id === rows[Number(/ order_data\.(\d+)/.exec(sentence)?.[1])]?.city?.id
-  const named = sentences.flatMap(sentence => rows.filter(row => isTo(row, sentence)).map(row => ({ row, sentence })))
-  for (const { row, sentence } of named) row.errors.destination = [sentence.replace(/, for order_data\..*$/, '.')]
-  return named.length > 0
-}
+/** Finds all rows to a city without a rate: its sentence names only the first ten of them. */
+const findMissingRates = (/** @type {Row[]} */ rows, /** @type {string[]} */ sentences) =>
+  sentences.flatMap(sentence => {
+    const city = rows[Number(/ order_data\.(\d+)/.exec(sentence)?.[1])]?.city
+    const problem = { code: 'no_rate', city: `${city?.name}, ${city?.state}` }
+    return rows.filter(row => city && row.city?.id === city.id).map(row => ({ row, field: 'destination', problem }))
+  })
+
+export const isBad = (/** @type {Row} */ row) => Object.keys(row.errors).length > 0
+/** Returns false also for a row that was not checked, such as after a lost connection. */
+export const isGood = (/** @type {Row} */ row) => row.price !== undefined && !row.isChanged && !isBad(row)
 
 /**
  * Checks rows, and sets their errors, warnings and prices. @param {Row[]} rows @param {General} general
- * @param {string} noCity the error of a row whose city is unclear @param {(done: number) => void} onProgress
+ * @param {(done: number) => void} onProgress
  */
-export const checkRows = async (rows, general, noCity, onProgress) => {
-  for (const row of rows) Object.assign(row, { errors: {}, warnings: [], price: undefined })
-  await findCities(rows, noCity)
+export const checkRows = async (rows, general, onProgress) => {
+  for (const row of rows) {
+    Object.assign(row, { errors: readCells(row, general), warnings: [], price: undefined, isChanged: false })
+    row.cod = readCod(row).value
+  }
+  await findCities(rows)
   let done = 0
   for (const some of chunk(
-    rows.filter(row => row.city),
+    rows.filter(row => !isBad(row)),
     ordersAtOnce,
   )) {
     await tryBooking(some, general)

@@ -1,6 +1,7 @@
 // Reads the first visible sheet of an Excel workbook. The desk loads this file once somebody chooses a workbook. The
 // reader is our own, because readers on npm unpack without a limit, in workers or with parsers that our content policy
 // forbids.
+import { uncalculated } from './numbers.js'
 
 const maxFileBytes = 10_000_000
 /** Limits each unpacked part of the workbook; 10,000 rows take 5 MB. */
@@ -120,7 +121,8 @@ const writeNumber = (/** @type {string} */ text, style = '', epoch = 25_569) => 
       .toISOString()
       .slice(0, Number.isInteger(value) ? 10 : 16)
       .replace('T', ' ')
-  const plain = String(Number(value.toPrecision(15)))
+  // Writes 1.125 as 1.1250: a point before three digits may stand for thousands, and this one does not.
+  const plain = String(Number(value.toPrecision(15))).replace(/\.\d{3}$/, '$&0')
   return /^0+$/.test(style) ? plain.padStart(style.length, '0') : plain
 }
 
@@ -129,35 +131,38 @@ const readColumn = cell =>
   [...(/^[A-Z]{1,3}/.exec(cell)?.[0] ?? '')].reduce((sum, letter) => sum * 26 + letter.charCodeAt(0) - 64, 0) - 1
 
 /**
- * Reads the rows that have a value.
+ * Reads the rows that have a value, with their numbers.
  * @param {string} xml
  * @param {number} maxRows
  * @param {(type: string, style: number, text: string) => string} show
  */
 const readRows = (xml, maxRows, show) => {
-  const rows = /** @type {string[][]} */ ([])
-  let [row, column, type, style, value, isSpoken] = [/** @type {string[]} */ ([]), -1, '', 0, '', false]
+  const rows = /** @type {import('./columns.js').SheetRow[]} */ ([])
+  let [row, number, column, type, style, value] = [/** @type {string[]} */ ([]), 0, -1, '', 0, '']
+  let [isSpoken, isFormula] = [false, false]
   for (const { name, isEmpty, read, text } of readTags(xml)) {
-    if (name === 'row') [row, column] = [[], -1]
+    if (name === 'row') [row, number, column] = [[], Number(read('r')) || number + 1, -1]
     else if (name === 'c') {
       const found = readColumn(read('r'))
       column = found < 0 ? column + 1 : found
-      ;[type, style, value] = [read('t'), Number(read('s')), '']
+      ;[type, style, value, isFormula] = [read('t'), Number(read('s')), '', false]
     } else if (name === 'rPh' || name === '/rPh') isSpoken = name === 'rPh'
+    else if (name === 'f') isFormula = true
     else if ((name === 'v' || name === 't') && !isSpoken) value += decode(text)
+    if (name === '/c' && isFormula && value === '' && type !== 'str') [type, value] = ['str', uncalculated]
     if ((name === '/c' || (name === 'c' && isEmpty)) && value !== '') {
       if (column >= maxColumns) refuse('too_large')
       while (row.length <= column) row.push('')
       row[column] = show(type, style, value).trim()
     }
-    if (name === '/row' && row.some(cell => cell !== '') && rows.push(row) === maxRows) return rows
+    if (name === '/row' && row.some(cell => cell !== '') && rows.push({ number, cells: row }) === maxRows) return rows
   }
   return rows
 }
 
 /**
  * Reads the first visible sheet of a workbook, up to `maxRows` rows.
- * @param {Blob} file @param {number} maxRows @returns {Promise<string[][]>}
+ * @param {Blob} file @param {number} maxRows @returns {Promise<import('./columns.js').Sheet>}
  */
 export const readWorkbook = async (file, maxRows) => {
   if (file.size > maxFileBytes) refuse('too_large')
@@ -175,10 +180,10 @@ export const readWorkbook = async (file, maxRows) => {
   const texts = readTexts((await open('xl/sharedStrings.xml')) ?? '')
   const styles = readStyles((await open('xl/styles.xml')) ?? '')
   const epoch = book.some(({ read }) => /^(1|true)$/.test(read('date1904'))) ? 24_107 : undefined
-  return readRows(xml, maxRows, (type, style, text) => {
+  const rows = readRows(xml, maxRows, (type, style, text) => {
     if (type === 's') return texts[Number(text)] ?? ''
-    if (type === 'e') return ''
     if (type === 'b') return text === '1' ? 'TRUE' : 'FALSE'
     return type === '' || type === 'n' ? writeNumber(text, styles[style], epoch) : text
   })
+  return { rows }
 }

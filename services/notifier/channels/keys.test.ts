@@ -90,6 +90,14 @@ t.test('a new token under a new key replaces one whose key is lost, and sending 
   t.equal(log.filter(line => line.includes('credentials.opened')).length, 1)
 })
 
+t.test('keys rotate counts what it seals, and says when everything uses the newest key', async t => {
+  const { url: NOTIFIER_DATABASE_URL, keys } = await createFixture(t, { isRunning: false })
+  const { notifier } = await commands(t, { NOTIFIER_DATABASE_URL, CREDENTIALS_KEYS: `${keyOf('next')},${keys}` })
+  const rotate = () => notifier('keys', 'rotate')
+  t.match(await rotate(), { status: 0, stdout: /^[1-9]\d* credentials were sealed with the newest key\.\n$/ })
+  t.match(await rotate(), { status: 0, stdout: /^All credentials already use the newest key\.\n$/ })
+})
+
 t.test('a wrong key under a known id seals nothing', async t => {
   const wrong = keyOf('test')
   const {

@@ -126,8 +126,8 @@ t.test('a reply is sent like every message, once for its key', async t => {
 })
 
 t.test('a conversation says what the next reply costs, after the free ones of its number and month', async t => {
-  const { control, heard, reply, thread, statusOf, rows } = await open(t)
-  await rows(`update tenants set currency = 'LKR'`)
+  const { control, heard, reply, thread, statusOf, rows, pool } = await open(t)
+  await inTenant(pool, 'demo', (tx: Tx) => tx.client.query(`update tenants set currency = 'LKR'`))
   await rows(`insert into tariffs (tenant_id, category, country, valid_from, price)
     values ('demo', 'utility', 'LK', '2026-01-01', 0.9)`)
   control.inbound({ from: customer, text: 'Where is it?' })

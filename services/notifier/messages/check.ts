@@ -12,7 +12,8 @@ import {
   type Parameter,
   parameterTypes,
 } from '../messaging-api/message-template.ts'
-import type { CatalogueTemplate } from '../templates/catalogue.ts'
+import { isUserId } from '../messaging-api/user-id.ts'
+import { type CatalogueTemplate, dissect } from '../templates/catalogue.ts'
 import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
 import type { Source } from './placeholders.ts'
 import type { MessageRequest } from './schema.ts'
@@ -22,7 +23,7 @@ export interface SendingContext {
   readonly now: Date
   readonly hours: Hours | undefined
   readonly nextAllowed: typeof nextAllowed
-  /** Returns E.164 digits without the plus; undefined if the text is not a phone number. */
+  /** Returns E.164 digits without the plus, or a user id; undefined if the text is neither. */
   readonly readRecipient: (to: string) => string | undefined
   readonly channels: readonly ChannelRow[]
   /** Checks a template and its parameters against the account's catalogue; paths of errors begin with `template`. */
@@ -72,6 +73,8 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   if (request.respect_hours && !hours) errors.respect_hours = ['The tenant has no hours.']
   const template = isPlain(request.template) ? undefined : request.template
   if (channel && template) Object.assign(errors, context.templateErrors(channel, template))
+  if (recipient && isUserId(recipient) && channel && template && hasCode(context.catalogued(channel, template)))
+    errors.to = ['An authentication template with a code needs a phone number, and the person has none here.']
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
   const category = channel && template && readCategory(context.catalogued(channel, template))
   const isExempt = exempts(context, category, request)
@@ -100,6 +103,10 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   }
   return Object.keys(errors).length > 0 ? { kind: 'refused', errors, message } : { kind: 'checked', message }
 }
+
+/** Returns true if a template hands a code over by a button (docs/contributors/messaging-api.md#people). */
+const hasCode = (template: CatalogueTemplate | undefined): boolean =>
+  template !== undefined && readCategory(template) === 'AUTHENTICATION' && dissect(template).buttons.length > 0
 
 export const readCategory = (template: CatalogueTemplate | undefined): string | undefined =>
   template?.category?.toUpperCase()

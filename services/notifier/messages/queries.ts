@@ -7,6 +7,7 @@ import { query } from '@courier/shared/postgres/database.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { listSpellings } from '../conversations/phone-number.ts'
 import { inQueue, messageStatuses, outQueue, type Tx } from '../database/tables.ts'
+import { maxUserIdLength } from '../messaging-api/user-id.ts'
 import { idsFrom, messageIdPattern } from './insert.ts'
 import type { MessageRow, StatusUpdate } from './view.ts'
 
@@ -16,10 +17,10 @@ const filters = {
   id: matching({ maxLength: 29, pattern: `^$|${messageIdPattern}`, must: 'be the id of a message' }),
   status: oneOf(messageStatuses, 'The status.'),
   to: matching({
-    maxLength: 40,
+    maxLength: maxUserIdLength,
     pattern: goodText,
     must: 'be a phone number',
-    description: 'Phone number, in any usual spelling.',
+    description: 'Phone number, in any usual spelling, or user id.',
   }),
   waybill_number: matching({ maxLength: 50, pattern: goodText, must: 'be a waybill number' }),
   channel: text('Phone number id.'),

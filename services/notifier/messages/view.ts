@@ -22,7 +22,7 @@ export const Message = Type.Object(
   {
     id: Type.String({ examples: ['msg_0198a7c2k4m6p8r0t2v4x6z8a'] }),
     channel: Type.String({ description: 'Phone number id.', examples: ['106540352242922'] }),
-    to: Type.String({ description: 'E.164 digits without the plus.', examples: ['94770000101'] }),
+    to: Type.String({ description: 'E.164 digits without the plus, or a user id.', examples: ['94770000101'] }),
     template: TemplateOrNull,
     text: orNull(Type.String({ description: 'The text of a message without a template.' })),
     waybill_number: orNull(Type.String(), { examples: ['DM00000001'] }),

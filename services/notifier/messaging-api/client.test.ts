@@ -22,6 +22,14 @@ t.test('sends a template message as the request in docs/merchants/contract.md#se
   })
 })
 
+t.test("passes on the language's policy if the message names one", async t => {
+  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, accepted()) })
+  const language = { code: 'en_US', policy: 'deterministic' } as const
+  const template = { name: 'order_update', language, components: [] }
+  await connect(t, url).send(credentials, '106540352242922', { ...message, template })
+  t.strictSame(JSON.parse(arrived[0]?.body ?? '').template.language, language)
+})
+
 t.test('a message with a trace carries it in the traceparent header', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, accepted()) })
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'

@@ -12,6 +12,7 @@ import {
 import { Exchange } from './exchange.ts'
 import { type Content, isPlain, listTexts } from './message-template.ts'
 import { type Accepted, type Failed, type Received, readAcceptance, readResponse, readSuccess } from './responses.ts'
+import { isUserId } from './user-id.ts'
 
 export interface MessagingApiOptions {
   readonly baseUrl: string
@@ -35,7 +36,7 @@ interface Credentials {
 }
 
 export interface OutboundMessage {
-  /** Has the form of E.164. */
+  /** Has the form of E.164, or is the user id of a person without a number. */
   readonly to: string
   readonly template: Content
   /** Has at most 512 characters; status webhooks bring it back. */
@@ -70,7 +71,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
       const { template, traceparent, withinMilliseconds } = message
       const body = writeBody(message, product)
       const texts = isPlain(template) ? [template] : listTexts(template)
-      const carried = [body.to, ...texts.map(({ text }) => text)]
+      const carried = [message.to.replace(/^\+/, ''), ...texts.map(({ text }) => text)]
       const more = { traceparent, withinMilliseconds, body, carried }
       const response = await request(credentials, `${pathTo(phoneNumberId)}/messages`, readAcceptance, more)
       if (response.kind !== 'received') return response
@@ -116,7 +117,8 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
 const writeBody = ({ to, template, callbackData }: OutboundMessage, product: string) => ({
   messaging_product: product,
   recipient_type: 'individual',
-  to: to.replace(/^\+/, ''),
+  // A user id in `to` would be accepted and dropped (docs/contributors/messaging-api.md#people).
+  ...(isUserId(to) ? { recipient: to } : { to: to.replace(/^\+/, '') }),
   biz_opaque_callback_data: callbackData,
   ...writeContent(template),
 })
@@ -127,9 +129,14 @@ const writeContent = (content: Content) => {
     const buttons = [{ type: 'reply', reply: { id, title } }]
     return { type: 'interactive', interactive: { type: 'button', body: { text: content.text }, action: { buttons } } }
   }
+  if (isPlain(content) && content.asksNumber) {
+    const action = { name: 'request_contact_info' }
+    return { type: 'interactive', interactive: { type: action.name, body: { text: content.text }, action } }
+  }
   if (isPlain(content)) return { type: 'text', text: { preview_url: false, body: content.text } }
-  const { name, language, components } = content
-  return { type: 'template', template: { name, language: { code: language.code }, components } }
+  const { name, components } = content
+  const { code, policy } = content.language
+  return { type: 'template', template: { name, language: { code, ...(policy && { policy }) }, components } }
 }
 
 interface RequestParts {

@@ -117,7 +117,10 @@ export const LanguageCode = Type.String({
 /** Names an approved template and its parameters (docs/merchants/contract.md#send). */
 export const MessageTemplate = closed({
   name: TemplateName,
-  language: closed({ code: LanguageCode }),
+  language: closed({
+    code: LanguageCode,
+    policy: Type.Optional(Type.Literal('deterministic', { must: 'be "deterministic"' })),
+  }),
   components: Type.Array(Component, { maxItems: maxComponents }),
 })
 export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'> & { components: Component[] }
@@ -127,6 +130,8 @@ interface PlainText {
   readonly text: string
   /** A press requests this action; a token replaces it when the message is sent. */
   readonly button?: { readonly title: string; readonly action: string } | undefined
+  /** Offers the person to share the phone number. */
+  readonly asksNumber?: true | undefined
 }
 
 export const PlainTextBody = Type.String({

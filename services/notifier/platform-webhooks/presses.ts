@@ -15,9 +15,10 @@ import {
 import type { Tx } from '../database/tables.ts'
 import { insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { InboundFact } from './envelope.ts'
+import type { Known } from './recognise.ts'
 import type { Own } from './signed-facts.ts'
 
-export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
+export type Said = Known<Own<InboundFact>> & { readonly keyword: Wish | undefined }
 
 /** Opens the buttons with actions that people pressed; counts those that do not open, by reason. */
 export const openPresses = (keyring: Keyring | undefined, said: readonly Said[], now: Date | undefined) => {

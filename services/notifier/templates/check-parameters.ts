@@ -46,7 +46,8 @@ export const checkParameters = (
     errors[prefix + path] = [...(errors[prefix + path] ?? []), sentence]
   }
   const check = template.parameterFormat === 'NAMED' ? checkNames : checkCount
-  const rendered = render(template, message)
+  // Leaves room for names of fields, which count as one character.
+  const rendered = render(template, message, 2 * longest.alone)
   for (const [kind, variables] of [
     ['header', header],
     ['body', body],
@@ -60,8 +61,8 @@ export const checkParameters = (
       for (const [index, { type }] of part.parameters.entries())
         if (!textTypes.includes(type)) add(`${path}.${index}.type`, `${part.title} takes texts, not ${type}.`)
       check(part, variables, template.name, add)
-      // A body without other parts may have 32,768 characters, which nothing checks.
-      if (template.components.length > 1) checkLength(part, rendered[kind] ?? '', longest[kind], add)
+      const isAlone = kind === 'body' && template.components.length === 1
+      checkLength(part, rendered[kind] ?? '', longest[isAlone ? 'alone' : kind], add)
     }
     const second = components.findLastIndex(({ type }) => type === kind)
     if (second > index) add(`components.${second}.type`, `The ${kind} was given twice.`)
@@ -97,11 +98,12 @@ const checkMedia = (kind: HeaderKind, { path, parameters, title }: Part, add: Ad
     add(`${path}.0.${kind}.link`, `The ${kind} link must end in ${extensions.join(' or ')}.`)
 }
 
-/** Limits texts once they are filled (docs/contributors/messaging-api.md#components). */
-const longest = { header: 60, body: 1024 }
+/** Limits texts once filled (docs/contributors/messaging-api.md#components); `alone` is a body without other parts. */
+const longest = { header: 60, body: 1024, alone: 32_768 }
 
 /** Counts a field of an order in a rule as one character, its shortest value. */
 const checkLength = ({ path, title }: Part, text: string, most: number, add: Add): void => {
+  if (text.length <= most) return
   const { length } = [...text.replace(/\{\{[^{}]*\}\}/g, '-')]
   if (length <= most) return
   const [has, allowed] = [length, most].map(count => count.toLocaleString('en'))

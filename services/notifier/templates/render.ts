@@ -17,12 +17,14 @@ export const Rendered = Type.Object({
   }),
 })
 
-type Rendered = Static<typeof Rendered>
+export type Rendered = Static<typeof Rendered>
 
-/** Limits a text in which a long parameter fills many variables; the API's maximum is lower. */
-const maxLength = 4096
-
-export const render = (template: CatalogueTemplate, { components }: MessageTemplate): Rendered => {
+/** Renders a message with up to `most` characters of each text: a long parameter may fill many variables. */
+export const render = (
+  template: Pick<CatalogueTemplate, 'components' | 'parameterFormat'>,
+  { components }: MessageTemplate,
+  most = 4096,
+): Rendered => {
   const listed = template.components.filter(isRecord)
   const findPart = (type: string) => listed.find(part => toCapitals(part.type) === type)
   const given = (type: string) => components.find(component => component.type === type)?.parameters ?? []
@@ -32,7 +34,7 @@ export const render = (template: CatalogueTemplate, { components }: MessageTempl
   const renderText = (part: Json | undefined, type: string) => {
     const values = given(type)
     const findByName = (name: string) => values.find(({ parameter_name }) => parameter_name === name)
-    return fill(part?.text, parameterFormat === 'NAMED' ? findByName : name => values[Number(name) - 1])
+    return fill(part?.text, most, parameterFormat === 'NAMED' ? findByName : name => values[Number(name) - 1])
   }
   return {
     header: kind ? null : renderText(header, 'header'),
@@ -41,23 +43,23 @@ export const render = (template: CatalogueTemplate, { components }: MessageTempl
     footer: renderText(findPart('FOOTER'), 'footer'),
     buttons: toList(buttons?.buttons)
       .filter(isRecord)
-      .map((button, index) => renderButton(button, findGiven(components, index)[0])),
+      .map((button, index) => renderButton(button, most, findGiven(components, index)[0])),
   }
 }
 
 const findGiven = (components: readonly Component[], position: number): readonly Parameter[] =>
   components.find(({ type, index }) => type === 'button' && Number(index) === position)?.parameters ?? []
 
-const fill = (text: unknown, findParameter: (name: string) => Parameter | undefined): string | null => {
+const fill = (text: unknown, most: number, findParameter: (name: string) => Parameter | undefined): string | null => {
   if (typeof text !== 'string') return null
   let filled = ''
   let end = 0
   for (const { 0: written, 1: name = '', index } of text.matchAll(variable.NAMED)) {
-    if (filled.length > maxLength) break
+    if (filled.length > most) break
     filled += text.slice(end, index) + (renderParameter(findParameter(name)) ?? written)
     end = index + written.length
   }
-  return (filled + text.slice(end)).slice(0, maxLength).toWellFormed()
+  return (filled + text.slice(end)).slice(0, most).toWellFormed()
 }
 
 const renderParameter = (parameter: Parameter | undefined): string | undefined =>
@@ -72,9 +74,9 @@ const renderMedia = (kind: (typeof headerKinds)[number], parameter: Parameter | 
 }
 
 /** Renders a button; its parameter fills the only variable of the address, whatever its name. */
-const renderButton = ({ type, text, url }: Json, parameter: Parameter | undefined): Rendered['buttons'][number] => ({
+const renderButton = ({ type, text, url }: Json, most: number, parameter?: Parameter): Rendered['buttons'][number] => ({
   kind: typeof type === 'string' ? type.toLowerCase() : 'unknown',
   label: typeof text === 'string' ? text : '',
-  url: fill(url, () => parameter),
+  url: fill(url, most, () => parameter),
   code: parameter?.coupon_code ?? null,
 })

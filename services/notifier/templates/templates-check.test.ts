@@ -104,6 +104,13 @@ t.test('a text that is too long once filled is an error that says how to shorten
   const alone = template({ components: [{ type: 'BODY', text: '{{1}}{{1}}' }] })
   const only = { ...message([], []), components: [{ type: 'body' as const, parameters: texts('x'.repeat(1000)) }] }
   t.same(checkParameters(alone, only), {}, 'a body without other parts may be longer')
+  const most = template({ components: [{ type: 'BODY', text: '{{1}}'.repeat(32) }] })
+  const long = { ...only, components: [{ type: 'body' as const, parameters: texts('x'.repeat(1024)) }] }
+  t.same(checkParameters(most, long), {})
+  const more = template({ components: [{ type: 'BODY', text: `${'{{1}}'.repeat(32)}.` }] })
+  t.match(checkParameters(more, long), {
+    'template.components.0.parameters': [/^The body of order_created has 32,769 characters .* at most 32,768 /],
+  })
   t.end()
 })
 

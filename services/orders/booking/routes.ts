@@ -90,7 +90,7 @@ const createResponder =
         }
         return { message: createdMessage, data: [...result.waybills], ...showWarnings(result.warnings) }
       case 'quoted':
-        return { message: quotedMessage, data: quoteEach(result), ...showWarnings(result.warnings) }
+        return { message: quotedMessage, dry_run: true, data: quoteEach(result), ...showWarnings(result.warnings) }
       case 'refused':
         gaps.record(merchant, result.missingRates)
         throw invalid(result.errors, { suggestions: result.suggestions })

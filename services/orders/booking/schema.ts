@@ -134,6 +134,10 @@ const warnings = Type.Optional(
 export const Created = Type.Object(
   {
     message: Type.Literal(createdMessage),
+    // Has the type of both responses' field, so that a client in TypeScript tells them apart by it.
+    dry_run: Type.Optional(
+      Type.Literal(false, { description: 'Absent: only the response to a dry run has this field.' }),
+    ),
     data: Type.Array(Type.String(), {
       description: 'Waybill numbers of the new orders, in the order of order_data.',
       examples: [['DM00000001']],
@@ -146,6 +150,7 @@ export const Created = Type.Object(
 export const Quoted = Type.Object(
   {
     message: Type.Literal(quotedMessage),
+    dry_run: Type.Literal(true),
     data: Type.Array(
       Type.Object({
         order_no: Type.Union([Type.String(), Type.Null()]),

@@ -51,7 +51,7 @@ const ResolvedPlaces = component('ResolvedPlaces', {
         description: 'exact and alias: booking accepts the name as written (docs/merchants/places.md#confidence).',
       }),
       city: orNull(CityOfPlace, { description: 'null if the confidence is ambiguous or none.' }),
-      alternatives: Type.Array(CityOfPlace, { description: 'Up to five other possible cities.' }),
+      alternatives: Type.Array(CityOfPlace, { description: 'Up to 20 other possible cities.' }),
       served: orNull(Type.Boolean(), {
         description: "True if the merchant's rate card has a rate from the origin; null without an origin or a city.",
       }),

@@ -6,7 +6,11 @@ import { build } from '../test/build.ts'
 import { refusal } from '../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 
-const quoted = (...data: unknown[]) => ({ message: 'Nothing was created: this was a dry run', data })
+const quoted = (...data: unknown[]) => ({
+  message: 'Nothing was created: this was a dry run',
+  dry_run: true,
+  data,
+})
 const quote = (delivery_charge: number, fields: Record<string, unknown> = {}) => ({
   order_no: null,
   destination_city: 'Galle',

@@ -32,7 +32,7 @@ export interface ResolvedPlace {
   readonly alternatives: readonly City[]
 }
 
-const maxAlternatives = 5
+const maxAlternatives = 20
 
 type Clues = ReturnType<typeof findClues>
 

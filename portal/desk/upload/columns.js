@@ -1,0 +1,131 @@
+// Names the columns of a sheet. Takes the heavier of two headings, and asks when they
+// weigh the same. Pure: the page shows what this file decides.
+import { recognise } from './exports.js'
+import { fieldNames, nameField, placeAndPerson, readPart, readSide, simplify } from './headings.js'
+import { findUnit, readMoney } from './numbers.js'
+
+/** @typedef {{ number: number, cells: string[] }} SheetRow `number` is the sheet's own number of the row, from 1. */
+/** @typedef {{ rows: SheetRow[] }} Sheet */
+/**
+ * Describes a column: its field, '' if it is left out; its part of a field that several columns fill; the unit of its
+ * weights; some of its cells.
+ * @typedef {{ index: number, heading: string, words: string, field: string, part: number, side: string, weight: number,
+ *   unit: string, samples: string[] }} Column
+ */
+/**
+ * `headingRow` is an index into the rows, or -1. `asked` lists the fields whose candidates weigh the same: each option
+ * holds the indexes of the columns that fill the field together.
+ * @typedef {{ headingRow: number, export?: string, columns: Column[], asked: { field: string, options: number[][] }[],
+ *   allPrepaid?: boolean }} Choice
+ */
+/** Lists the fields that several columns may fill, with what stands between their cells. */
+export const joined = { customer_name: ' ', customer_address: ', ', description: ', ', remark: ', ' }
+const looksLikePhone = (/** @type {string} */ cell) => /^'?[+0][\d ()-]{8,16}$/.test(cell)
+
+/** Removes what spreadsheets put around a text that must stay a text: '0770001202 and ="0770001202". */
+export const clean = (text = '') => text.replace(/^="(.*)"$/s, '$1').replace(/^'(?=[\d+(])/, '')
+
+/** Finds the row with the most known headings, among the first; -1 if the sheet has no headings. @param {Sheet} sheet */
+const findHeadings = ({ rows }) => {
+  const counts = rows
+    .slice(0, 20)
+    .map(({ cells }) =>
+      cells.some(looksLikePhone) ? 0 : new Set(cells.map(cell => nameField(simplify(cell)).field).filter(Boolean)).size,
+    )
+  const most = Math.max(...counts, 2)
+  return counts.indexOf(most)
+}
+
+/** @param {Sheet} sheet @param {number} headingRow @returns {Column[]} */
+const listColumns = ({ rows }, headingRow) => {
+  const body = rows.slice(headingRow + 1)
+  const width = rows.reduce((most, { cells }) => Math.max(most, cells.length), 0)
+  return Array.from({ length: width }, (_, index) => {
+    const heading = rows[headingRow]?.cells[index] ?? ''
+    const words = simplify(heading)
+    const { field, weight } = nameField(words)
+    const samples = body.flatMap(({ cells }) => clean(cells[index]) || []).slice(0, 20)
+    const unit = field === 'weight' ? findUnit(heading) : ''
+    return { index, heading, words, field, weight, part: readPart(words, field), side: readSide(words), unit, samples }
+  })
+}
+
+const isAmount = (/** @type {string} */ text) => ['ambiguous', 'fraction', undefined].includes(readMoney(text).problem)
+
+/**
+ * Returns the options of a field: each a list of columns. The heaviest column wins; its parts are one option together.
+ * @param {Column[]} columns @param {string} field
+ */
+const listOptions = (columns, field) => {
+  const hasReceiver = columns.some(({ side, field: of }) => side === 'receiver' && placeAndPerson.includes(of))
+  const candidates = columns
+    .filter(column => column.field === field)
+    .filter(({ side }) => !(hasReceiver && side === 'payer' && placeAndPerson.includes(field)))
+    .filter(({ samples }) => field !== 'cod' || samples.length === 0 || samples.some(isAmount))
+  const heaviest = Math.max(...candidates.map(({ weight }) => weight))
+  const winners = candidates.filter(({ weight }) => weight === heaviest)
+  const parts = winners.filter(({ part }) => part > 0).sort((one, two) => one.part - two.part)
+  const wholes = winners.filter(({ part }) => part === 0)
+  const isOnlyOne = wholes.length === 1 && parts.length > 0 && parts.every(({ part }) => part > 1)
+  if (isOnlyOne) return [[...wholes, ...parts]]
+  const isClear = new Set(parts.map(({ part }) => part)).size === parts.length
+  return [...wholes.map(column => [column]), ...(isClear && parts.length > 0 ? [parts] : parts.map(part => [part]))]
+}
+
+/**
+ * Fills what the heaviest columns leave: another phone of the same side is the second phone, and a plain Name beside
+ * the recipient's name is the order number, if it holds numbers.
+ * @param {Column[]} columns @param {Map<number, string>} fields
+ */
+const fillRest = (columns, fields) => {
+  const has = (/** @type {string} */ field) => [...fields.values()].includes(field)
+  const lost = (/** @type {string} */ field) =>
+    columns.filter(column => column.field === field && !fields.has(column.index))
+  const phone = columns.find(({ index }) => fields.get(index) === 'customer_phone')
+  const others = lost('customer_phone').filter(({ side, weight }) => side === phone?.side && weight < phone.weight)
+  if (others.length === 1 && !has('customer_secondary_phone')) fields.set(others[0].index, 'customer_secondary_phone')
+  const name = lost('customer_name').find(({ words }) => words === 'name')
+  if (name && has('customer_name') && !has('order_no') && name.samples.every(text => /^[#a-z]{0,5}-?\d+$/i.test(text)))
+    fields.set(name.index, 'order_no')
+}
+
+/**
+ * Chooses the columns of a sheet. @param {Sheet} sheet @param {number} [headingRow] an index into the rows, or -1
+ * @param {boolean} [isPlain] ignores that the headings are those of a known export
+ * @returns {Choice}
+ */
+export const chooseColumns = (sheet, headingRow = findHeadings(sheet), isPlain = false) => {
+  const columns = listColumns(sheet, headingRow)
+  const found = isPlain ? undefined : recognise(columns.map(({ heading }) => heading))
+  if (found) {
+    const seen = new Set()
+    const isFirst = (/** @type {string} */ name) => !seen.has(name) && seen.add(name)
+    const name = (/** @type {Column} */ { heading }) => heading.toLowerCase()
+    const named = columns.map(each => ({ ...each, field: (isFirst(name(each)) && found.fields.get(name(each))) || '' }))
+    return { headingRow, export: found.name, columns: named, asked: [] }
+  }
+  const fields = new Map()
+  const asked = fieldNames.flatMap(field => {
+    const options = listOptions(columns, field)
+    if (options.length > 1) return [{ field, options: options.map(option => option.map(({ index }) => index)) }]
+    for (const { index } of options[0] ?? []) fields.set(index, field)
+    return []
+  })
+  fillRest(columns, fields)
+  if (headingRow < 0) {
+    const phones = columns.filter(({ samples }) => samples.some(looksLikePhone)).map(({ index }) => index)
+    if (phones.length > 1) asked.push({ field: 'customer_phone', options: phones.map(index => [index]) })
+    else for (const index of phones) fields.set(index, 'customer_phone')
+  }
+  return { headingRow, columns: columns.map(each => ({ ...each, field: fields.get(each.index) ?? '' })), asked }
+}
+
+/** Gives a column to a field, and takes it from the columns that cannot share it. @param {Choice} choice */
+export const assign = (choice, /** @type {number[]} */ indexes, /** @type {string} */ field) => ({
+  ...choice,
+  columns: choice.columns.map(column => {
+    if (indexes.includes(column.index)) return { ...column, field }
+    return column.field === field && !Object.hasOwn(joined, field) ? { ...column, field: '' } : column
+  }),
+  asked: choice.asked.filter(question => question.field !== field),
+})

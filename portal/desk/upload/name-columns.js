@@ -1,0 +1,136 @@
+// Lets the merchant name the columns of a sheet. Starts with what their headings say, or with the last choice for the
+// same headings.
+import { Button } from '../../kit/actions.js'
+import { Control, findCities } from '../../kit/form.js'
+import { number, t } from '../../kit/i18n.js'
+import { html, useMemo, useState } from '../../kit/preact.js'
+import { Field, Live, Panel, useLive } from '../../kit/ui.js'
+import { readBusinesses, recall, remember } from '../merchant.js'
+import { assign, chooseColumns } from './columns.js'
+import { fieldNames } from './headings.js'
+import { toRows } from './to-rows.js'
+
+/** @typedef {import('./columns.js').Choice} Choice */
+/** @typedef {import('./columns.js').Sheet} Sheet */
+
+const keptChoices = 20
+const shownRows = 20
+const toKey = (/** @type {string[]} */ cells) => cells.join('\t')
+
+/** Starts with the remembered choice for a row of the sheet, if there is one. @param {Sheet} sheet @returns {Choice} */
+const start = sheet => {
+  const known = recall().choices ?? {}
+  const at = sheet.rows.slice(0, shownRows).findIndex(({ cells }) => Object.hasOwn(known, toKey(cells)))
+  if (at < 0) return chooseColumns(sheet)
+  const fields = known[toKey(sheet.rows[at].cells)]
+  const choice = chooseColumns(sheet, at, fields !== null)
+  if (choice.export) return choice
+  return { ...choice, asked: [], columns: choice.columns.map(each => ({ ...each, field: fields?.[each.index] ?? '' })) }
+}
+
+/** Remembers the fields of the columns; of a known export, only that it is one. */
+const keep = (/** @type {Sheet} */ sheet, /** @type {Choice} */ choice, /** @type {object} */ general) => {
+  const cells = sheet.rows[choice.headingRow]?.cells
+  const fields = choice.export ? null : choice.columns.map(({ field }) => field)
+  const others = Object.entries(recall().choices ?? {}).filter(([key]) => cells && key !== toKey(cells))
+  const choices = cells && Object.fromEntries([...others.slice(1 - keptChoices), [toKey(cells), fields]])
+  remember({ general, ...(choices && { choices }) })
+}
+
+/** Says what a known export holds: what is one parcel, paid, cancelled. */
+const Known = ({ name, rows, onPlain }) => {
+  const count = (/** @type {string} */ code) =>
+    rows.filter(row => row.leftOut === code || (!row.leftOut && row.marks.some(mark => mark.code === code))).length
+  const parcels = rows.filter(row => !row.leftOut).length
+  return html`<div class="notice good"><p><strong>${t('upload.export', { name, count: number(parcels) })}</strong></p>
+    ${['part_of_another', 'prepaid_by_export', 'cancelled', 'payment_unclear'].map(
+      code => count(code) > 0 && html`<p key=${code}>${t(`upload.export_${code}`, { count: number(count(code)) })}</p>`,
+    )}
+    <div class="row"><${Button} onClick=${onPlain}>${t('upload.export_not')}<//></div></div>`
+}
+
+/** Asks which of the columns that weigh the same fills a field. */
+const Question = ({ question: { field, options }, columns, onAnswer }) => html`<${Field} id=${`ask-${field}`}
+  label=${t('upload.which', { field: t(`field.${field}`) })} value="" onChange=${event => onAnswer(event.target.value)}>
+    <option value="">…</option>
+    ${options.map(
+      (/** @type {number[]} */ option, /** @type {number} */ index) => html`<option key=${index} value=${index}>
+      ${option.map(at => columns[at].heading || `${at + 1}.`).join(' + ')}</option>`,
+    )}
+    <option value="none">${t('upload.which_none')}</option><//>`
+
+/** Lists what a person must still choose. @param {Choice} choice @param {{ origin_city_id: string }} general */
+const listMissing = ({ columns, asked, allPrepaid }, { origin_city_id }) => [
+  ...(origin_city_id ? [] : [t('upload.origin')]),
+  ...asked.map(({ field }) => t('upload.which', { field: t(`field.${field}`) })),
+  ...(allPrepaid || columns.some(({ field }) => field === 'cod') ? [] : [t('upload.need_cod')]),
+]
+
+const General = ({ general, onGeneral, businesses }) => {
+  const set = (/** @type {string} */ name) => (/** @type {string} */ value) => onGeneral({ ...general, [name]: value })
+  return html`<${Live} of=${businesses}>${data => html`<div class="fields">
+    <${Control} id="business" label=${t('upload.business')} options=${data}
+      value=${general.merchant_business_id || data[0]?.id} onValue=${set('merchant_business_id')} />
+    <${Control} id="origin" label=${t('upload.origin')} find=${findCities} value=${general.origin_city_id}
+      onValue=${set('origin_city_id')} />
+    <${Control} id="weight" label=${t('upload.weight')} inputmode="decimal" value=${general.weight}
+      onValue=${set('weight')} /></div>`}<//>`
+}
+
+/** @param {{ sheet: Sheet, onDone: (rows: any[], general: object) => void }} props */
+export const Columns = ({ sheet, onDone }) => {
+  const [choice, setChoice] = useState(() => start(sheet))
+  const [general, setGeneral] = useState({
+    ...{ weight: '1', merchant_business_id: '', origin_city_id: '' },
+    ...recall().general,
+  })
+  const businesses = useLive(readBusinesses)
+  const read = useMemo(() => (choice.export ? toRows(sheet, choice) : []), [choice])
+  const missing = listMissing(choice, general)
+  const give = (/** @type {number[]} */ indexes, /** @type {string} */ field) =>
+    setChoice({ ...assign(choice, indexes, field), allPrepaid: field === 'cod' ? false : choice.allPrepaid })
+  const answer = ({ field, options }, /** @type {string} */ value) =>
+    value === 'none'
+      ? setChoice({ ...choice, asked: choice.asked.filter(each => each.field !== field) })
+      : give(options[Number(value)], field)
+  const done = () => {
+    const business = general.merchant_business_id || businesses.data?.[0]?.id
+    const chosen = { ...general, merchant_business_id: business }
+    keep(sheet, choice, chosen)
+    onDone(toRows(sheet, choice), { ...chosen, allPrepaid: choice.allPrepaid === true })
+  }
+  return html`<${Panel} title=${t('upload.columns')}>
+    <${General} general=${general} onGeneral=${setGeneral} businesses=${businesses} />
+    <${Field} id="headings" label=${t('upload.headings')} value=${choice.headingRow}
+      onChange=${event => setChoice(chooseColumns(sheet, Number(event.target.value)))}>
+      ${sheet.rows.slice(0, shownRows).map(
+        (row, index) => html`<option key=${index} value=${index}>
+        ${t('upload.line', { line: row.number })}: ${row.cells.filter(Boolean).join(' | ').slice(0, 60)}</option>`,
+      )}
+      <option value="-1">${t('upload.headings_none')}</option><//>
+    ${
+      choice.export
+        ? html`<${Known} name=${choice.export} rows=${read}
+          onPlain=${() => setChoice(chooseColumns(sheet, choice.headingRow, true))} />`
+        : html`<${Field} id="all-prepaid" type="checkbox" label=${t('upload.all_prepaid')} checked=${choice.allPrepaid}
+          onChange=${({ target }) => setChoice({ ...assign(choice, [], 'cod'), allPrepaid: target.checked })} />`
+    }
+    ${
+      choice.asked.length > 0 &&
+      html`<div class="fields notice">${choice.asked.map(
+        question => html`<${Question} key=${question.field} question=${question} columns=${choice.columns}
+        onAnswer=${value => value && answer(question, value)} />`,
+      )}</div>`
+    }
+    <details open=${!choice.export}><summary>${t('upload.all_columns', { count: number(choice.columns.length) })}</summary>
+    <div class="fields">${choice.columns.map(
+      ({ index, heading, field, samples }) => html`<${Field} key=${index} id=${`column-${index}`} value=${field}
+        label=${`${index + 1}. ${heading}`} hint=${samples.slice(0, 3).join(' · ')} disabled=${Boolean(choice.export)}
+        onChange=${event => give([index], event.target.value)}>
+        <option value="">${t('upload.ignore')}</option>
+        ${fieldNames.map(name => html`<option key=${name} value=${name}>${t(`field.${name}`)}</option>`)}<//>`,
+    )}</div></details>
+    <div class="row"><${Button} kind="primary" onClick=${done}
+      missing=${missing.length > 0 ? t('upload.missing', { what: missing.join(' · ') }) : ''}>${t('upload.check')}<//></div>
+  <//>`
+}

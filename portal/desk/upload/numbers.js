@@ -1,0 +1,102 @@
+// Reads amounts and weights as people write them, and refuses what can be read in two ways: money is never guessed.
+
+/** @typedef {'missing' | 'unreadable' | 'ambiguous' | 'unit' | 'fraction' | 'too_large' | 'error_cell' | 'uncalculated'
+ *   | 'scientific'} Problem */
+/** @typedef {{ value?: number, problem?: Problem }} Reading */
+
+/** Stands in a cell for a formula whose value the workbook does not hold. */
+export const uncalculated = '#UNCALCULATED'
+
+const errorCell = /^#(n\/a|ref!|value!|name\?|div\/0!|null!|num!|spill!|calc!|error!|getting_data)$/i
+const isPhone = (/** @type {string} */ field) => field === 'customer_phone' || field === 'customer_secondary_phone'
+
+/** Returns what makes a cell no value at all: a spreadsheet's error, or a phone without its digits (9.477E+10). */
+export const findProblem = (/** @type {string} */ field, /** @type {string} */ text) => {
+  if (text === uncalculated) return 'uncalculated'
+  if (errorCell.test(text)) return 'error_cell'
+  return isPhone(field) && /^\+?\d([.,]\d+)?e[+]?\d+$/i.test(text) ? 'scientific' : undefined
+}
+
+const simplify = (/** @type {string} */ text) =>
+  text
+    .normalize('NFKC')
+    .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+
+const maxAmount = 2_147_483_647
+
+/**
+ * Lists how numbers are written, with their decimal marks. `is` names a form that is thousands for one person and
+ * decimals for another, such as `4,500`: the caller decides.
+ * @type {readonly { form: RegExp, decimal?: string, is?: 'comma3' | 'point3' | 'comma2' }[]}
+ */
+const forms = [
+  { form: /^(0|[1-9]\d*)$/ },
+  { form: /^\d{1,3}( \d{3})+([.,]\d{1,2})?$|^\d{1,3}(['’]\d{3})+(\.\d{1,2})?$/, decimal: '.,' },
+  { form: /^0?[.,]\d+$/, decimal: '.,' },
+  { form: /^[1-9]\d{0,2},\d{3}$/, is: 'comma3' },
+  { form: /^[1-9]\d{0,2}\.\d{3}$/, is: 'point3' },
+  { form: /^[1-9]\d{0,2}(,\d{3})+\.\d+$|^[1-9]\d{0,2}(,\d{3}){2,}$/, decimal: '.' },
+  { form: /^[1-9]\d?(,\d{2})+,\d{3}(\.\d+)?$/, decimal: '.' },
+  { form: /^[1-9]\d{0,2}(\.\d{3})+,\d+$|^[1-9]\d{0,2}(\.\d{3}){2,}$/, decimal: ',' },
+  { form: /^[1-9]\d{0,2},\d{1,2}$/, is: 'comma2', decimal: ',' },
+  { form: /^[1-9]\d*\.\d+$/, decimal: '.' },
+  { form: /^[1-9]\d{3,},\d+$|^[1-9]\d*,\d{4,}$/, decimal: ',' },
+]
+
+/** @param {string} text @param {Record<string, Problem | 'thousands'>} rules */
+const readDigits = (text, rules) => {
+  const found = forms.find(({ form }) => form.test(text))
+  if (!found) return /** @type {Reading} */ ({ problem: 'unreadable' })
+  const rule = found.is && rules[found.is]
+  if (rule && rule !== 'thousands') return /** @type {Reading} */ ({ problem: rule })
+  const last = Math.max(...[...(rule ? '' : (found.decimal ?? ''))].map(mark => text.lastIndexOf(mark)), -1)
+  const [whole, decimals] = last < 0 ? [text, ''] : [text.slice(0, last), text.slice(last + 1)]
+  return { value: Number(`${whole.replace(/\D/g, '')}.${decimals || 0}`) }
+}
+
+const currency = '(?:rs|lkr|slr|rupees|රු|රුපියල්|ரூ|ரூபாய்)'
+const leading = new RegExp(`^${currency}\\.?\\s*`, 'iu')
+const trailing = new RegExp(`\\s*(?:/[=-]|=|/)?\\s*(?:${currency}\\.?)?\\s*(?:/[=-])?$`, 'iu')
+
+/** Reads an amount, such as "Rs. 4,500.00", "4500/=" or "1,50,000". @param {string} text @returns {Reading} */
+export const readMoney = text => {
+  const plain = simplify(text)
+  const problem = plain === '' ? 'missing' : findProblem('cod', plain)
+  if (problem) return { problem }
+  const digits = plain.replace(leading, '').replace(trailing, '')
+  if (/^\p{Sc}\s*\d|\d\s*\p{Sc}$|^[a-z]{3}\.?\s*\d[\d.,]*$|^\d[\d.,]*\s*[a-z]{3}$/iu.test(digits))
+    return { problem: 'unit' }
+  const read = readDigits(digits, { comma3: 'thousands', point3: 'ambiguous', comma2: 'ambiguous' })
+  if (read.value === undefined) return read
+  if (read.value > maxAmount) return { problem: 'too_large' }
+  return Number.isInteger(read.value) ? read : { problem: 'fraction' }
+}
+
+/** Lists the units of weight; the desk converts no other. */
+const units = /** @type {[RegExp, string][]} */ ([
+  [/(^|[\d\s(])(kgs?|kilos?|kilograms?|කිලෝ(ග්රෑම්)?|கிலோ(கிராம்)?)\.?\)?$/iu, 'kg'],
+  [/(^|[\d\s(])(g|gms?|grs?|grams?|ග්රෑම්|கிராம்)\.?\)?$/iu, 'g'],
+  [/(^|[\d\s(])(lbs?|pounds?|oz|ounces?|tons?|tonnes?|t|mg|st)\.?\)?$/iu, 'other'],
+])
+
+/** Returns the unit of weight that ends a heading or a cell: `kg`, `g`, `other` or ''. */
+export const findUnit = (/** @type {string} */ text) =>
+  units.find(([form]) => form.test(simplify(text).replace(/\u200d/g, '')))?.[1] ?? ''
+
+/**
+ * Reads a weight in kilograms. A unit in the cell counts more than `unit`, which is that of the heading.
+ * @param {string} text @param {string} unit @returns {Reading}
+ */
+export const readWeight = (text, unit = 'kg') => {
+  const plain = simplify(text)
+  const problem = plain === '' ? 'missing' : findProblem('weight', plain)
+  if (problem) return { problem }
+  const own = findUnit(plain) || unit || 'kg'
+  if (own !== 'kg' && own !== 'g') return { problem: 'unit' }
+  const isGrams = own === 'g'
+  const rules = isGrams ? { comma3: 'thousands', point3: 'ambiguous' } : { comma3: 'ambiguous', point3: 'ambiguous' }
+  const read = readDigits(plain.replace(/\s*\(?[^\d\s(]+\)?$/u, ''), /** @type {any} */ (rules))
+  return read.value !== undefined && isGrams ? { value: read.value / 1000 } : read
+}

@@ -1,0 +1,83 @@
+// Books an upload, and shows its result.
+import { Act, Button, ErrorText, saveFile, useAction } from '../../kit/actions.js'
+import { number, statusName, t } from '../../kit/i18n.js'
+import { html, useEffect, useState } from '../../kit/preact.js'
+import { Badge, Live, Panel, useLive } from '../../kit/ui.js'
+import { readStatuses, saveLabels } from '../merchant.js'
+import { writeCsv } from '../read-sheet.js'
+import { book, confirmDrafts } from './book-rows.js'
+import { Checked } from './review.js'
+import { wordRefusal } from './row-problems.js'
+import { countBooked, isDone, isTooOld, listDrafts, listOpen, putAway } from './stored-upload.js'
+
+const saveWaybills = (/** @type {import('./stored-upload.js').Stored} */ { chunks }) => {
+  const rows = chunks.flatMap(({ waybills = [], lines, orders }) =>
+    waybills.map((waybill, index) => [lines[index], waybill, orders[index].order_no, orders[index].customer_name]),
+  )
+  saveFile(writeCsv([['line', 'waybill_number', 'order_no', 'customer_name'], ...rows]), 'waybills.csv')
+}
+
+/** Says which status the parcels have; drafts are confirmed in one action. */
+const Statuses = ({ upload, onChange }) => {
+  const statuses = useLive(readStatuses)
+  const drafts = listDrafts(upload).length
+  const elsewhere = upload.chunks.reduce((sum, { noDrafts = 0 }) => sum + noDrafts, 0)
+  const confirmed = countBooked(upload) - drafts - elsewhere
+  const confirm = async () => onChange({ ...(await confirmDrafts(upload, t('upload.elsewhere'))) })
+  return html`<${Live} of=${statuses} lines=${1}>${names => html`
+    ${confirmed > 0 && html`<p><${Badge} kind="good">${statusName(names.confirmed)}<//> ${t('upload.confirmed', { count: number(confirmed) })}</p>`}
+    ${elsewhere > 0 && html`<p class="notice">${t('upload.no_drafts', { count: number(elsewhere) })}</p>`}
+    ${
+      drafts > 0 &&
+      html`<div class="notice row"><p><${Badge} kind="warn">${statusName(names.draft)}<//> ${t('upload.drafts', { count: number(drafts) })}</p>
+        ${names.mayConfirm && html`<${Act} kind="primary" run=${confirm}>${t('upload.confirm', { count: number(drafts) })}<//>`}</div>`
+    }`}<//>`
+}
+
+/** Books an upload, sums it up, and shows the rows that are not booked yet. */
+export const Booking = ({ upload: begun, onEnd }) => {
+  const [upload, setUpload] = useState(begun)
+  const { chunks } = upload
+  const total = chunks.reduce((sum, { orders, errors }) => sum + (errors ? 0 : orders.length), 0)
+  const run = useAction(async () => setUpload({ ...(await book(upload, setUpload, t('upload.elsewhere'))) }))
+  const isOld = isTooOld(upload)
+  useEffect(() => void (!isOld && !isDone(upload) && run.run()), [chunks.length])
+  const booked = countBooked(upload)
+  const waybills = chunks.flatMap(part => part.waybills ?? [])
+  const refused = chunks.filter(part => part.errors)
+  const isEnded = isDone(upload) || isOld
+  const open = listOpen(upload)
+  const end = async () => {
+    await putAway()
+    onEnd()
+  }
+  return html`<${Panel} title=${isDone(upload) ? t('upload.done') : t('upload.booking')}>
+    <progress max=${total || 1} value=${booked} aria-label=${t('upload.booking')}></progress>
+    <p role="status"><strong>${t('upload.booked', { count: number(booked), total: number(total) })}</strong></p>
+    ${waybills.length > 0 && html`<p>${waybills[0]} – ${waybills.at(-1)}</p>`}
+    ${isDone(upload) && html`<${Statuses} upload=${upload} onChange=${setUpload} />`}
+    ${isOld && !isDone(upload) && html`<p class="notice">${t('upload.too_old')}</p>`}
+    ${open.length > 0 && refused.map(({ key, errors }) => html`<p key=${key} class="error">${t('upload.refused')} ${wordRefusal(errors)}</p>`)}
+    <${ErrorText} error=${run.error} />
+    <div class="row">
+      ${run.error && html`<${Button} kind="primary" onClick=${() => run.run()}>${t('upload.continue')}<//>`}
+      ${
+        waybills.length > 0 &&
+        html`<${Button} onClick=${() => saveWaybills(upload)}>${t('upload.waybills')}<//>
+        <${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>
+        <${Button} onClick=${() => print()}>${t('upload.print')}<//>`
+      }
+      ${
+        isEnded &&
+        html`<${Act} run=${end} question=${open.length > 0 ? t('upload.next_sure', { count: number(open.length) }) : ''}>
+        ${t('upload.next')}<//>`
+      }
+    </div>
+  <//>
+  ${
+    isEnded &&
+    open.length > 0 &&
+    html`<${Checked} key=${`${chunks.length} ${refused.length}`} rows=${upload.rest} general=${upload.general} stored=${upload}
+      onBook=${setUpload} />`
+  }`
+}

@@ -1,0 +1,77 @@
+// Stores the upload of a person in the browser, and says how far it is.
+import { ApiError } from '../../kit/api.js'
+import { getSession } from '../../kit/session.js'
+
+/** @typedef {import('./check-rows.js').Row} Row */
+/** @typedef {import('./check-rows.js').General} General */
+/**
+ * `status` is the key with which the orders are booked, or which they have since; absent: they are drafts. `rows` come
+ * back to the person if the chunk is refused.
+ * @typedef {{ key: string, lines: number[], orders: any[], rows?: Row[], status?: string, waybills?: string[], noDrafts?: number,
+ *   errors?: Record<string, string[]> }} Chunk
+ * @typedef {{ id: string, startedAt: number, general: General, chunks: Chunk[], rest?: Row[] }} Stored
+ */
+
+const keptHours = 23
+
+/**
+ * @template Result
+ * @param {IDBTransactionMode} mode
+ * @param {(store: IDBObjectStore) => IDBRequest<Result>} act
+ * @returns {Promise<Result>}
+ */
+const inStore = (mode, act) =>
+  new Promise((resolve, reject) => {
+    const opening = indexedDB.open('courier-desk', 1)
+    opening.onupgradeneeded = () => opening.result.createObjectStore('uploads')
+    opening.onerror = () => reject(opening.error)
+    opening.onsuccess = () => {
+      const transaction = opening.result.transaction('uploads', mode)
+      const request = act(transaction.objectStore('uploads'))
+      transaction.oncomplete = () => {
+        opening.result.close()
+        resolve(request.result)
+      }
+      transaction.onabort = () => reject(transaction.error)
+    }
+  })
+
+/**
+ * Returns the key under which this browser stores an upload: company and login. Other people at this machine do not see
+ * the upload.
+ */
+const owner = () => `${getSession().tenant} ${getSession().me?.email}`
+
+/** Reads the upload that was begun and not yet put away. @returns {Promise<Stored | undefined>} */
+export const readUpload = () => inStore('readonly', store => store.get(owner()))
+export const writeUpload = (/** @type {Stored} */ upload) => inStore('readwrite', store => store.put(upload, owner()))
+export const putAway = () => inStore('readwrite', store => store.delete(owner()))
+
+/** Lets only one tab begin or book uploads at a time. @template Result @param {() => Promise<Result>} act */
+export const alone = (/** @type {string} */ elsewhere, act) =>
+  navigator.locks.request(`upload ${owner()}`, { ifAvailable: true }, lock => {
+    if (!lock) throw new ApiError(elsewhere)
+    return act()
+  })
+
+/** @param {Chunk} part */
+export const isLeft = ({ waybills, errors }) => !waybills && !errors
+
+/**
+ * Returns true when the upload is nearly a day old: orders then forgets the keys and cannot tell which chunks it
+ * booked.
+ * @param {Stored} upload
+ */
+export const isTooOld = ({ startedAt }) => Date.now() - startedAt > keptHours * 3_600_000
+
+/** @param {Stored} upload */
+export const countBooked = ({ chunks }) => chunks.reduce((sum, { waybills }) => sum + (waybills?.length ?? 0), 0)
+/** @param {Stored} upload */
+export const isDone = ({ chunks }) => !chunks.some(isLeft)
+
+/** @param {Chunk} part */
+export const isDraft = ({ waybills, status = 'key_1' }) => waybills !== undefined && status === 'key_1'
+/** @param {Stored} upload */
+export const listDrafts = ({ chunks }) => chunks.filter(isDraft).flatMap(({ waybills = [] }) => waybills)
+/** Lists the rows that a person has neither booked nor left out. @param {Stored} upload */
+export const listOpen = ({ rest = [] }) => rest.filter(({ leftOut }) => !leftOut)
