@@ -35,6 +35,8 @@ const firstDue = `channels c cross join lateral (
   where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id and m.status = 'queued'
   order by m.due_at
   limit 1) first_due`
+const countProblems = (...kinds: string[]): string => `(select count(*)::integer from account_notices
+  where is_problem and kind in ('${kinds.join("','")}') and happened_at > now() - interval '7 days')`
 const waitingActions = 'customer_actions where outcome is null'
 
 const gauges = {
@@ -57,6 +59,26 @@ const gauges = {
   channels_without_statuses: [
     `Channels whose accepted messages have had no status for ${silentMinutes} minutes.`,
     `(select count(*)::integer from channels c where (${selectSilentSince}) is not null)`,
+  ],
+  portfolio_limit_used_share: [
+    'The largest share of a messaging limit that is used, 0 to 1, of all portfolios.',
+    'coalesce((select max(least(1, used::float8 / max_people)) from portfolios where max_people > 0), 0)',
+  ],
+  portfolio_messages_waiting: [
+    `Messages that wait for room in the messaging limit of their portfolio, ${capped}`,
+    selectCount('portfolio_waiting'),
+  ],
+  account_problems: [
+    'Problems of accounts that the platform reported within a week: restrictions, violations.',
+    countProblems('account'),
+  ],
+  number_quality_problems: [
+    'Numbers whose quality the platform called low within a week, or whose limit it lowered.',
+    countProblems('quality', 'throughput'),
+  ],
+  template_quality_problems: [
+    'Templates whose quality the platform called low within a week.',
+    countProblems('template'),
   ],
   customer_actions_waiting: [
     `Actions of customers to which orders has not responded, ${capped}`,

@@ -4,6 +4,7 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { KeyCheck } from './channels/check-keys.ts'
+import { readDueLimits } from './channels/portfolio.ts'
 import { proveDue } from './channels/prove.ts'
 import type { TokenKeeper } from './channels/secrets.ts'
 import { checkBudgets } from './costs/budget.ts'
@@ -12,6 +13,7 @@ import { createNotifierHousekeeping } from './housekeeping.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import type { Counters } from './metrics.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
+import { openRoom } from './sending/defer-for-room.ts'
 import { createEffects } from './sending/effects.ts'
 import type { ClaimedMessage } from './sending/message.ts'
 import { Queue } from './sending/queue.ts'
@@ -55,6 +57,10 @@ export const createWorkers = (options: WorkerOptions) => {
     ),
     proofs: poll('channel.proving', 1, () => proveDue(options, logger)),
     budgets: poll('budget.check', 60, () => checkBudgets(pool, logger)),
+    limits: poll('portfolio.limits', 60, async () => {
+      await readDueLimits(options)
+      await openRoom(pool)
+    }),
     catalogues: poll('templates.sync', 60, syncDue),
     housekeeping: createNotifierHousekeeping(pool, logger),
   }

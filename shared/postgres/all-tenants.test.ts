@@ -14,6 +14,7 @@ const allowed: Readonly<Record<string, string>> = {
   'services/notifier/metrics.ts': 'the counts of waiting work, for all tenants',
   'services/notifier/platform-webhooks/': 'a webhook names a number; its signature says whose it is',
   'services/notifier/channels/check-keys.ts': 'the keys open the credentials of all tenants, or nothing is sent',
+  'services/notifier/channels/portfolio.ts': 'the numbers of a portfolio share its limit, in whichever tenant',
   'services/notifier/channels/prove.ts': 'a number belongs to the one tenant that proved it',
   'services/orders/changes/watch.ts': 'one poll for the waiting requests of all merchants',
   'services/orders/merchant-webhooks/': 'the sender and its metrics: which endpoints have events waiting',

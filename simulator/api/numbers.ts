@@ -1,5 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { AccessToken, PhoneNumber } from '../accounts/account.ts'
+import type { Behaviour } from '../basics/behaviour.ts'
 import { GraphError, parameterRequired, readFields } from '../graph/errors.ts'
 import type { World } from '../world/world.ts'
 import { findNumber, findToken, findTokenError } from './caller.ts'
@@ -23,7 +24,7 @@ export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { 
 
   app.get<OfNumber>('/:id', (request, reply) => {
     const number = findNumber(world, request, request.params.id, 'whatsapp_business_management')
-    const known = listFields(number, world.behaviour.webhook_url)
+    const known = listFields(number, world.behaviour)
     const names = readFields(request.query.fields ?? defaultFields, 'WhatsAppBusinessPhoneNumber', Object.keys(known))
     const fields = Object.entries(known).filter(([name]) => name === 'id' || names.includes(name))
     return respond(world, request, reply, () => Object.fromEntries(fields))
@@ -33,7 +34,10 @@ export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { 
 const defaultFields = ['verified_name', 'code_verification_status', 'display_phone_number', 'quality_rating', 'id']
 
 /** Returns the fields of a number that a client may request (docs/contributors/messaging-api.md#numbers-and-tokens). */
-const listFields = (number: PhoneNumber, callback: string | null): Record<string, unknown> => ({
+const listFields = (
+  number: PhoneNumber,
+  { webhook_url: callback, portfolio_limit: limit }: Behaviour,
+): Record<string, unknown> => ({
   id: number.phone_number_id,
   display_phone_number: number.display_phone_number,
   verified_name: number.verified_name,
@@ -44,6 +48,7 @@ const listFields = (number: PhoneNumber, callback: string | null): Record<string
   platform_type: number.registered ? 'CLOUD_API' : 'NOT_APPLICABLE',
   throughput: { level: number.registered ? 'STANDARD' : 'NOT_APPLICABLE' },
   health_status: viewHealth(number),
+  whatsapp_business_manager_messaging_limit: `TIER_${limit === 0 ? 'UNLIMITED' : limit % 1000 === 0 ? `${limit / 1000}K` : limit}`,
   webhook_configuration: { ...(callback && { application: callback }) },
 })
 

@@ -6,7 +6,7 @@ import { GraphError, parameterRequired } from '../graph/errors.ts'
 import { askNumber, type MessageBody } from '../messages/bodies.ts'
 import { type Message, makeMessageId } from '../messages/message.ts'
 import { isUserId } from '../messages/people.ts'
-import { isOpen, planStatuses } from '../world/report.ts'
+import { isOpen, planStatuses, reportStatus } from '../world/report.ts'
 import type { World } from '../world/world.ts'
 import { findNumber } from './caller.ts'
 import { checkParameters } from './check-parameters.ts'
@@ -38,7 +38,8 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
       // See docs/contributors/messaging-api.md#people: a user id in `to` is accepted and dropped.
       if (!isUserId(body.to ?? '')) {
         world.messages.add(message)
-        planStatuses(world, message)
+        if (exceedsPortfolio(world, message)) reportStatus(world, message, 'failed', aboveLimit)
+        else planStatuses(world, message)
       }
       const user = { input: body.recipient, user_id: body.recipient }
       // See docs/contributors/messaging-api.md#accepted.
@@ -111,4 +112,21 @@ const countMessage = ({ sentAt, behaviour }: World, phoneNumberId: string): void
   if (now - (recent.times[recent.next] ?? 0) < windowMs) throw new GraphError(130429)
   recent.times[recent.next] = now
   recent.next = (recent.next + 1) % perSecond
+}
+
+/**
+ * Fails a message above the limit of the portfolio after its acceptance: which code the platform uses is not settled
+ * (docs/contributors/messaging-api.md#messaging-limit).
+ */
+const aboveLimit = 131049
+const dayMs = 86_400_000
+
+/** Counts the person of a template outside an open window; returns true above the limit of the portfolio. */
+const exceedsPortfolio = (world: World, { template, phoneNumberId, to, acceptedAt }: Message): boolean => {
+  const { reached, behaviour } = world
+  if (behaviour.portfolio_limit === 0 || !template || isOpen(world, phoneNumberId, to)) return false
+  for (const [person, at] of reached) if (acceptedAt - at >= dayMs) reached.delete(person)
+  if (!reached.has(to) && reached.size >= behaviour.portfolio_limit) return true
+  reached.set(to, acceptedAt)
+  return false
 }

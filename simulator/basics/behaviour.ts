@@ -26,6 +26,13 @@ export const Behaviour = closed(
       description: 'The messages per second beyond which a number gets error 130429; 0 sets no limit.',
       must: 'be a whole number, 0 to 1000000',
     }),
+    portfolio_limit: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      description:
+        'The people whom templates outside an open window may reach in 24 hours, from all numbers; 0 sets no limit. A change forgets whom they reached.',
+      must: 'be a whole number, 0 to 1000000',
+    }),
     people: oneOf(['phones', 'both', 'user_ids', 'user_ids_in_from'], {
       description:
         'How webhooks name people: by phone number, by that and the user id, by the user id alone, or by a user id in the fields for phone numbers.',
@@ -43,6 +50,7 @@ export const defaultBehaviour: Behaviour = {
   delay_factor: 1,
   answer_latency_ms: 0,
   throughput_per_second: 80,
+  portfolio_limit: 0,
   people: 'phones',
   prices: '2026-10',
 }

@@ -14,7 +14,10 @@ import type { Inbound, PersonEvent, Press, StatusReport } from './bodies.ts'
 export const createControl = (world: World) => ({
   summary: () => summarize(world),
   /** Applies the changes; omitted fields keep their values. */
-  behave: (change: Partial<Behaviour>): Behaviour => Object.assign(world.behaviour, change),
+  behave: (change: Partial<Behaviour>): Behaviour => {
+    if (change.portfolio_limit !== undefined) world.reached.clear()
+    return Object.assign(world.behaviour, change)
+  },
   putNumber: world.accounts.putNumber,
   putToken: world.accounts.putToken,
   messages: ({ to, limit, ...filter }: MessageFilter & { limit?: number } = {}) =>

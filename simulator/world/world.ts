@@ -40,9 +40,11 @@ export const createWorld = ({ secrets, accounts: others, behaviour: changed, log
     /** Holds the time when each person last wrote to each number, in milliseconds. */
     lastInbound: new Map<string, number>(),
     requests: createRequestLog(2000, logger),
-    /** Holds the times of the last messages of each number, in milliseconds, to limit its throughput. */
+    /** Holds when templates outside an open window last reached each person, in milliseconds. */
+    reached: new Map<string, number>(),
     /** Holds the ids of the service messages that were free, by number and month. */
     serviceMessages: new Map<string, Set<string>>(),
+    /** Holds the times of the last messages of each number, in milliseconds, to limit its throughput. */
     sentAt: new Map<string, { times: number[]; next: number }>(),
     scripts: createScripts(),
     callback: createCallback({ behaviour, clock, logger, findNumber: id => accounts.numbers.get(id) }),

@@ -46,6 +46,8 @@ export default {
   'channels.healthy': 'The number can send.',
   'channels.ill': 'The number cannot send.',
   'channels.known': 'This number is already a channel.',
+  'channels.limit': 'Messaging limit',
+  'channels.limit_used': '{used} of {limit} people in 24 hours',
   'channels.new_token': 'New access token',
   'channels.no_webhooks': 'None: deliveries stay unknown',
   'channels.number_id': 'Phone number ID',
@@ -61,6 +63,7 @@ export default {
   'channels.store': 'Store',
   'channels.token_hint':
     'The token is stored encrypted and never shown again. The old token is kept until the new one has worked: store it, then check the channel.',
+  'channels.unlimited': 'No limit',
   'channels.unproven': 'new, not yet tried',
   'channels.verify_token': 'Verify token',
   'channels.yes': 'Received',

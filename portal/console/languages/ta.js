@@ -45,6 +45,8 @@ export default {
   'channels.healthy': 'அனுப்ப முடியும்.',
   'channels.ill': 'அனுப்ப முடியாது.',
   'channels.known': 'இந்த எண் ஏற்கனவே ஒரு சேனல்.',
+  'channels.limit': 'செய்தி வரம்பு',
+  'channels.limit_used': '24 மணி நேரத்தில் {limit} பேரில் {used} பேர்',
   'channels.new_token': 'புதிய அணுகல் டோக்கன்',
   'channels.no_webhooks': 'இல்லை: விநியோகம் தெரியாது',
   'channels.number_id': 'தொலைபேசி எண் ID',
@@ -60,6 +62,7 @@ export default {
   'channels.store': 'சேமி',
   'channels.token_hint':
     'இது முத்திரையிட்டு சேமிக்கப்படும்; மீண்டும் காட்டப்படாது. புதியது செயல்படும் வரை பழையது இருக்கும்: பின்னர் சேனலைச் சரிபார்க்கவும்.',
+  'channels.unlimited': 'வரம்பு இல்லை',
   'channels.unproven': 'புதியது, இன்னும் முயற்சிக்கவில்லை',
   'channels.verify_token': 'சரிபார்ப்பு டோக்கன்',
   'channels.yes': 'பெறப்படுகிறது',

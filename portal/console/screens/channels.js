@@ -110,6 +110,24 @@ const Ends = ({ now, next }) =>
   html`<code>${now === null ? '–' : `…${now}`}</code>
   ${next && html` → <code>…${next}</code> <span class="soft">${t('channels.unproven')}</span>`}`
 
+/** Words how many people the templates of a portfolio have reached, of those they may reach in 24 hours. */
+const wordLimit = (/** @type {{ max_people: number | null, used: number } | null} */ limit) =>
+  limit === null
+    ? '–'
+    : limit.max_people === null
+      ? t('channels.unlimited')
+      : t('channels.limit_used', { used: limit.used, limit: limit.max_people })
+
+/** Shows the last news of the platform about the account of a number, problems first. */
+const Notices = ({ of }) =>
+  of.length > 0 &&
+  html`<ul class="plain notices">${of
+    .toSorted((a, b) => Number(b.is_problem) - Number(a.is_problem))
+    .map(
+      ({ text, at, is_problem }) =>
+        html`<li key=${text} class=${is_problem ? 'notice' : 'soft'}>${text} <${Time} at=${at} /></li>`,
+    )}</ul>`
+
 const Channel = ({ channel, onChanged }) => {
   const { phone_number_id: id, state } = channel
   const post = (/** @type {string} */ verb) => notifier(`${pathOf(id)}/${verb}`, { method: 'POST', body: {} })
@@ -129,6 +147,7 @@ const Channel = ({ channel, onChanged }) => {
     [t('channels.registered')]: channel.registered_at ? html`<${Time} at=${channel.registered_at} />` : '–',
     [t('channels.rate')]: String(channel.messages_per_second),
     [t('channels.account')]: channel.waba_id ?? '–',
+    [t('channels.limit')]: wordLimit(channel.messaging_limit),
   }
   return html`<section class="panel" aria-labelledby=${`channel-${id}`}>
     <header><h2 id=${`channel-${id}`} tabindex="-1">${channel.name} <code class="soft">${id}</code></h2>
@@ -137,6 +156,7 @@ const Channel = ({ channel, onChanged }) => {
         ${t(`plan.${channel.plan}`)}<//></span></header>
     ${channel.paused_reason && html`<p class="notice">${channel.paused_reason}</p>`}
     <${Facts} of=${facts} />
+    <${Notices} of=${channel.notices} />
     <div class="row">
       ${may('checkChannel') && html`<${Act} run=${check}>${t('channels.check')}<//>`}
       ${

@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
 import { judge } from './health.ts'
+import { readLimit } from './portfolio.ts'
 import { own } from './prove.ts'
 import { findChannel, resumeChannel, updateChannel } from './queries.ts'
 import { type ChannelDependencies, newestToken, promoteToken } from './secrets.ts'
@@ -46,6 +47,7 @@ export const checkChannel = async (
   const [number, token] = await Promise.all([
     api.phoneNumber({ accessToken }, phoneNumberId),
     api.debugToken({ accessToken }),
+    readLimit(dependencies, tenant, phoneNumberId, accessToken),
   ])
   const health = judge(number, token, channel.waba_id, new Date())
   const isRead = number.kind === 'received'

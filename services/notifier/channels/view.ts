@@ -3,11 +3,20 @@ import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
+import { NoticeView } from './notices.ts'
 import { isPhoneNumberId } from './queries.ts'
 import type { Slot } from './secrets.ts'
 import type { SecretRef } from './vault.ts'
 
 const Last4 = (description: string, ...examples: string[]) => orNull(Type.String({ description }), { examples })
+
+/** Counts people whom templates outside an open window may reach, and have reached, in 24 hours. */
+const MessagingLimit = Type.Object({
+  portfolio_id: Type.String({ examples: ['2729063490586005'] }),
+  max_people: orNull(Type.Integer({ description: 'null: unlimited.' }), { examples: [250] }),
+  used: Type.Integer({ description: 'At most a minute old.', examples: [31] }),
+  read_at: Time(),
+})
 
 /** Shows a channel to staff, with at most the last four characters of its secrets. */
 export const Channel = Type.Object(
@@ -33,6 +42,10 @@ export const Channel = Type.Object(
       examples: ['102290129340398'],
     }),
     messages_per_second: Type.Number({ examples: [80] }),
+    messaging_limit: orNull(MessagingLimit, {
+      description: 'The limit of the portfolio, which its numbers share; null until it is known.',
+    }),
+    notices: Type.Array(NoticeView, { description: 'The last news of the platform about the account, newest first.' }),
     webhooks: Type.Boolean({
       description: 'True if the channel gets webhooks: it has an app secret and a verify token.',
     }),
@@ -45,6 +58,9 @@ const last4 = (kind: SecretRef['kind'], slot: Slot) =>
   sql`(select last4 from secrets s where s.tenant_id = c.tenant_id and s.phone_number_id = c.phone_number_id
     and s.kind = ${kind} and s.slot = ${slot})`
 
+const utc = (column: string) => sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+const mostNotices = 20
+
 /** Reads the tenant's channels, or only the one with that id, which may be any text. */
 export const readChannels = async (tx: Tx, tenant: string, phoneNumberId?: string): Promise<Channel[]> => {
   if (phoneNumberId !== undefined && !isPhoneNumberId(phoneNumberId)) return []
@@ -54,6 +70,12 @@ export const readChannels = async (tx: Tx, tenant: string, phoneNumberId?: strin
         ${last4('access_token', 'next')} as next_access_token_last4,
       ${last4('app_secret', 'current')} as app_secret_last4, ${last4('app_secret', 'next')} as next_app_secret_last4,
       proven_at, registered_at, checked_at, waba_id, rate as messages_per_second,
+      (select json_build_object('portfolio_id', p.portfolio_id, 'max_people', p.max_people, 'used', p.used,
+        'read_at', ${utc('p.read_at')}) from portfolios p where p.portfolio_id = c.portfolio_id) as messaging_limit,
+      (select coalesce(json_agg(json_build_object('kind', n.kind, 'is_problem', n.is_problem, 'text', n.text,
+        'at', ${utc('n.happened_at')}) order by n.happened_at desc), '[]') from (
+          select * from account_notices n where n.tenant_id = c.tenant_id and n.waba_id = c.waba_id
+          order by n.happened_at desc limit ${mostNotices}) n) as notices,
       length(verify_token_hash) > 0 and ${last4('app_secret', 'current')} is not null as webhooks
     from channels c
     where tenant_id = ${tenant} and

@@ -1,4 +1,4 @@
-/** Says what the platform bills from a day on (docs/contributors/messaging-api.md#pricing); the next change is a row. */
+/** Says what the platform bills from a day on (docs/contributors/messaging-api.md#pricing). */
 interface BillingRule {
   /** Names a day by the clocks of the tenant. */
   readonly effective_from: string

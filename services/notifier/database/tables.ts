@@ -47,6 +47,8 @@ export interface Tables {
     slowed_at: Date | null
     not_before: Date | null
     catalogue_due_at: Generated<Date>
+    portfolio_id: string | null
+    portfolio_due_at: Generated<Date>
   }
   rules: {
     tenant_id: string

@@ -12,6 +12,7 @@ import {
   fromVerdict,
   judgeCallback,
   judgeInbound,
+  judgeLimit,
   judgePrice,
   judgeSecrets,
   judgeSignature,
@@ -79,10 +80,11 @@ const askApi = async (
   now: Date,
 ): Promise<Line[]> => {
   const { phone_number_id: id, waba_id: wabaId } = channel
-  const [number, token, callback, apps] = await Promise.all([
+  const [number, token, callback, limit, apps] = await Promise.all([
     api.phoneNumber({ accessToken }, id),
     api.debugToken({ accessToken }),
     api.callback({ accessToken }, id),
+    api.portfolio({ accessToken }, id),
     wabaId === null ? undefined : api.subscribedApps({ accessToken }, wabaId),
   ])
   const served = number.kind === 'received' || number.kind === 'refused' ? number.servedVersion : null
@@ -94,6 +96,7 @@ const askApi = async (
     { check: 'subscription', ...judgeSubscription(wabaId, apps, token) },
     { check: 'callback', ...judgeCallback(callback, publicUrl) },
     { check: 'version', state: version.isLate ? 'warning' : 'ok', text: version.text },
+    { check: 'limit', ...judgeLimit(limit, channel.messaging_limit?.used ?? 0) },
   ]
 }
 

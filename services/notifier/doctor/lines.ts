@@ -4,7 +4,7 @@ import type { Verdict } from '../channels/health.ts'
 import { wordFailure } from '../channels/health.ts'
 import { silentMinutes } from '../channels/silent.ts'
 import type { Channel } from '../channels/view.ts'
-import type { TokenInfo } from '../messaging-api/account-responses.ts'
+import type { PortfolioResponse, TokenInfo } from '../messaging-api/account-responses.ts'
 import type { Failed, Received } from '../messaging-api/responses.ts'
 import type { Signals } from './queries.ts'
 
@@ -18,6 +18,7 @@ export const checks = [
   'statuses',
   'inbound',
   'version',
+  'limit',
   'templates',
   'price',
 ] as const
@@ -102,6 +103,22 @@ export const judgeInbound = (signals: Signals | undefined): Result =>
   signals?.inbound_at
     ? ok(`The last message of a customer came at ${signals.inbound_at.toISOString()}.`)
     : warning('No message of a customer has come yet: write to the number.')
+
+const nearlyUsed = 0.8
+
+/** Words the limit of the portfolio, which the API names, and what is stored as used of it. */
+export const judgeLimit = (read: Received<PortfolioResponse> | Failed, used: number): Result => {
+  if (read.kind !== 'received')
+    return warning(
+      `The messaging limit could not be read; MESSAGING_API_VERSION v24.0 and later have it. ${wordFailure(read)}`,
+    )
+  const { maxPeople } = read.value
+  if (maxPeople === null) return ok('The portfolio has no messaging limit.')
+  if (maxPeople === undefined) return warning('The API did not say what the messaging limit of the portfolio is.')
+  const text = `Templates reached ${used} of the ${maxPeople} people whom the portfolio may reach in 24 hours.`
+  if (used < maxPeople * nearlyUsed) return ok(text)
+  return warning(`${text} Further messages wait for room: see the business suite for a higher limit.`)
+}
 
 export const judgeTemplates = (
   rules: number,

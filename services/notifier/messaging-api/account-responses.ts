@@ -40,6 +40,39 @@ export const readPhoneNumber = (body: unknown): PhoneNumber | undefined => {
   }
 }
 
+/** Describes what the platform says of the limit of a number's portfolio, and of the number's quality. */
+export interface PortfolioResponse {
+  /** Is the id of the business; null if the response has none. */
+  readonly businessId: string | null
+  /** null means unlimited; undefined, that the response does not say. */
+  readonly maxPeople: number | null | undefined
+  readonly quality: string | null
+  readonly displayNumber: string | null
+}
+
+export const portfolioFields =
+  'whatsapp_business_manager_messaging_limit,quality_rating,display_phone_number,health_status'
+
+export const readPortfolio = (body: unknown): PortfolioResponse | undefined => {
+  const fields = toRecord(body)
+  if (matchText(fields.id, /^\d{1,64}$/) === undefined) return undefined
+  const entities = toList(toRecord(fields.health_status).entities).map(toRecord)
+  const business = entities.find(({ entity_type }) => entity_type === 'BUSINESS')
+  return {
+    businessId: matchText(business?.id, /^\d{1,64}$/) ?? null,
+    maxPeople: readTier(fields.whatsapp_business_manager_messaging_limit),
+    quality: toLine(fields.quality_rating),
+    displayNumber: toLine(fields.display_phone_number),
+  }
+}
+
+/** Reads a tier such as TIER_2K; null means unlimited, undefined that the word is none. */
+export const readTier = (tier: unknown): number | null | undefined => {
+  if (tier === 'TIER_UNLIMITED') return null
+  const [, digits, thousands] = /^TIER_(\d{1,7})(K?)$/.exec(typeof tier === 'string' ? tier : '') ?? []
+  return digits === undefined ? undefined : Number(digits) * (thousands ? 1000 : 1)
+}
+
 const listProblems = ({ entity_type, errors, additional_info }: Record<string, unknown>): string[] => {
   const problems = [...toList(errors).map(error => toRecord(error).error_description), ...toList(additional_info)]
   const source = toLine(entity_type) ?? 'API'

@@ -2,8 +2,10 @@ import { Pool } from 'undici'
 import {
   collectTemplates,
   phoneNumberFields,
+  portfolioFields,
   readCallback,
   readPhoneNumber,
+  readPortfolio,
   readSubscribedApps,
   readTokenInfo,
 } from './account-responses.ts'
@@ -88,6 +90,9 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
     /** Reads the address to which the API posts the webhooks of a number; null if it posts them nowhere. */
     callback: (credentials: Credentials, phoneNumberId: string) =>
       request(credentials, `${pathTo(phoneNumberId)}?fields=webhook_configuration`, readCallback),
+    /** Reads the limit of the number's portfolio; refused by versions before v24.0, which do not know it. */
+    portfolio: (credentials: Credentials, phoneNumberId: string) =>
+      request(credentials, `${pathTo(phoneNumberId)}?fields=${portfolioFields}`, readPortfolio),
     /** Reads the ids of the apps that get the webhooks of an account. */
     subscribedApps: (credentials: Credentials, wabaId: string) =>
       request(credentials, `${pathTo(wabaId)}/subscribed_apps`, readSubscribedApps),

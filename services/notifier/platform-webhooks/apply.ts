@@ -5,6 +5,8 @@ import type { Tracer } from '@courier/shared/traces.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { storeNotices } from '../channels/notices.ts'
+import { reportLimits } from '../channels/portfolio.ts'
 import { isOpen } from '../conversations/conversation.ts'
 import type { Move } from '../conversations/identities.ts'
 import { keywordIn } from '../conversations/keywords.ts'
@@ -89,8 +91,13 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
   const locked = statuses.length + writers.length > 0 ? await lockMessages(tx, statuses, writers) : []
   const { moved, unmatched } = await settleMessages(tx, locked, statuses, options)
   const released = await releaseHeld(tx, writers)
+  await reportLimits(tx, own.limits)
   const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
   const categories = own.categories.length > 0 ? await reportCategories(tx, own.categories) : []
+  await storeNotices(
+    tx,
+    own.notices.map(({ notice, ...fact }) => ({ ...fact, ...notice })),
+  )
   const pressed = await recordPresses(tx, opened, said, now)
   categories.forEach(logCategory(options.logger))
   return {
@@ -105,6 +112,8 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
     /** Counts the approvals of templates: the catalogues of their accounts are due for a sync. */
     approved: own.templates.filter(({ status }) => status === 'APPROVED').length,
     ...pressed,
+    /** Counts news of accounts: their limits, their quality and that of their numbers and templates. */
+    notices: own.limits.length + own.notices.length,
     /** Counts facts about numbers and accounts that are not ours, or that another secret should have signed. */
     foreign: own.foreign,
   }

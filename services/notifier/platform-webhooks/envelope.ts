@@ -1,5 +1,6 @@
 import { marketingStopped } from '../messaging-api/error-table.ts'
 import { type Json, toInteger, toList, toRecord } from '../messaging-api/read-json.ts'
+import { type LimitFact, type NoticeFact, readAccountEvent } from './account-events.ts'
 import { readCall, readChange, readEcho, readInbound } from './inbound.ts'
 import { readId, readText, readTime, readWord } from './json.ts'
 import { readPerson } from './person.ts'
@@ -14,7 +15,16 @@ export type ChangeFact = NonNullable<ReturnType<typeof readChange>>
 /** Reports that a person stops or resumes marketing messages. `source` is `user_preferences` or names an error. */
 type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
 
-export type Fact = StatusFact | InboundFact | EchoFact | ChangeFact | PreferenceFact | TemplateFact | CategoryFact
+export type Fact =
+  | StatusFact
+  | InboundFact
+  | EchoFact
+  | ChangeFact
+  | PreferenceFact
+  | TemplateFact
+  | CategoryFact
+  | LimitFact
+  | NoticeFact
 
 interface Change {
   readonly wabaId: string | undefined
@@ -70,6 +80,7 @@ export const readFacts = (document: unknown, now: Date): Fact[] => {
   for (const { wabaId, at, field, value, phoneNumberId } of listChanges(document)) {
     if (field === 'message_template_status_update') facts.push(readTemplateEvent(wabaId, value, readTime(at, now)))
     if (field === 'template_category_update') facts.push(readCategoryEvent(wabaId, value, readTime(at, now)))
+    facts.push(...readAccountEvent(field, wabaId, value, readTime(at, now)))
     if (phoneNumberId === undefined) continue
     if (field === 'user_preferences')
       for (const each of toList(value.user_preferences)) facts.push(readPreference(phoneNumberId, toRecord(each), now))

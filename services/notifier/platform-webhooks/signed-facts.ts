@@ -33,6 +33,8 @@ export const sortFacts = (webhooks: readonly SignedWebhook[]) => {
     preferences: select('preference'),
     templates: select('template'),
     categories: select('category'),
+    limits: select('limit'),
+    notices: select('notice'),
     foreign,
   }
 }

@@ -6,7 +6,7 @@ import { readText, readWord } from './json.ts'
 export type TemplateFact = NonNullable<ReturnType<typeof readTemplateEvent>>
 export type CategoryFact = Omit<CategoryReport, 'tenant'> & { readonly kind: 'category' }
 
-const readTemplate = (wabaId: string | undefined, value: Json) => {
+export const readTemplate = (wabaId: string | undefined, value: Json) => {
   const name = readText(value.message_template_name, 512)
   const language = readText(value.message_template_language, 20)
   if (wabaId === undefined || name === undefined || language === undefined || !isLanguage(language)) return undefined

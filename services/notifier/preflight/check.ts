@@ -1,4 +1,5 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import type { Limit } from '../channels/portfolio.ts'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { findPhoneCountry } from '../conversations/phone-number.ts'
 import { chooseChannel } from '../conversations/queries.ts'
@@ -9,6 +10,7 @@ import { deferUntil, waitsFor } from '../messages/hours.ts'
 import { firstStatus } from '../messages/insert.ts'
 import type { MessageBody, MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
+import { waitsForRoom } from '../sending/defer-for-room.ts'
 import { findBlockReason } from '../sending/pre-send-check.ts'
 import { type CatalogueTemplate, findCategory } from '../templates/catalogue.ts'
 import { render } from '../templates/render.ts'
@@ -24,6 +26,8 @@ interface Examined {
 
 interface PreflightContext extends SendingContext {
   readonly tariffs: TenantTariffs
+  /** Holds the limits of the tenant's numbers, by phone number id. */
+  readonly limits: ReadonlyMap<string, Limit>
 }
 
 /** Predicts the outcome of the message if it were sent now. */
@@ -36,7 +40,10 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
   const { lastInboundAt = null, optedOutAt = null, marketingOutAt = null } = conversation ?? {}
   const hours = checked?.hours ?? (body.respect_hours ? context.hours : undefined)
-  const left = checked && channel ? predictLeaving(checked, channel, known, context) : stay(null, errors)
+  const predicted = checked && channel ? predictLeaving(checked, channel, known, context) : stay(null, errors)
+  const isCounted = checked && channel && !isOpen(lastInboundAt, context.now)
+  const limit = isCounted ? (context.limits.get(channel.phone_number_id) ?? null) : null
+  const left = predicted.leaves_at && limit?.left === 0 ? stay(waitsForRoom) : predicted
   const at = left.leaves_at ?? context.now
   return {
     status: checked ? firstStatus(checked) : 'refused',
@@ -51,6 +58,7 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
     },
     hours: hours ? { between: [...hours.between], time_zone: hours.timeZone } : null,
     ...left,
+    limit,
     price: findPrice(context.tariffs, {
       category: findCategory(known, at),
       country: recipient && findPhoneCountry(recipient),

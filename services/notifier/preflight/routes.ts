@@ -3,6 +3,7 @@ import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inTenant, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import { findLimits } from '../channels/portfolio.ts'
 import { findConversation } from '../conversations/queries.ts'
 import { findTariffs } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
@@ -48,7 +49,7 @@ const preflight = async (dependencies: WaybillDependencies, tenant: string, give
   return inTenant(dependencies.pool, tenant, async (tx: Tx) => {
     const { context, checked } = await checkBatch(tx, tenant, requests, findConversation)
     if (isMalformed || errors.isFull) throw refusal({ kind: 'refused', errors })
-    const known = { ...context, tariffs: await findTariffs(tx, tenant) }
+    const known = { ...context, tariffs: await findTariffs(tx, tenant), limits: await findLimits(tx, tenant) }
     const byPath = Map.groupBy(Object.entries(errors.all), ([path]) => /^messages\.\d+\./.exec(path)?.[0] ?? '')
     return batch.messages.flatMap((body, index) => {
       const path = toPath(index)

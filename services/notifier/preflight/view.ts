@@ -49,6 +49,13 @@ export const Preflight = Type.Object(
     waits_for: orNull(Type.String(), {
       description: 'The reason why the message leaves later than requested, or not yet.',
     }),
+    limit: orNull(
+      Type.Object({ max_people: Type.Integer({ examples: [250] }), left: Type.Integer({ examples: [219] }) }),
+      {
+        description:
+          'The people whom the portfolio of the channel may reach in 24 hours, and may still reach; null: no known limit, or the open window makes it void.',
+      },
+    ),
     price: PriceView,
   },
   { title: 'Preflight' },

@@ -7,6 +7,7 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, toTemplateKey } from '../templates/queries.ts'
 import { deferForHours, limitRecipientRate, waitForEarlier } from './defer.ts'
 import { deferForBudget } from './defer-for-budget.ts'
+import { deferForRoom } from './defer-for-room.ts'
 import { joinParcels, keepOldest } from './join-parcels.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
@@ -31,6 +32,7 @@ interface Claimed {
 
 interface Channel extends ChannelRef {
   readonly plan: 'free' | 'paid'
+  readonly portfolio: string | null
   readonly tokens: number
   /** Comes from Postgres' clock. */
   readonly now: Date
@@ -59,9 +61,10 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
       addConversations(tx, channels, first),
     ])
     const { sendable, blocked } = check(ready, checkable, now)
+    const leaving = await deferForRoom(tx, keepOldest(sendable))
     const [marked] = await Promise.all([
-      markSending(tx, keepOldest(sendable), options),
-      takeTokens(tx, channels, ready),
+      markSending(tx, leaving, options),
+      takeTokens(tx, channels, [...leaving, ...blocked.map(({ message }) => message)]),
     ])
     const messages = await joinParcels(tx, marked)
     options.beforeCommit?.(messages)
@@ -84,7 +87,9 @@ const check = (ready: readonly DueMessage[], checkable: ReadonlyMap<DueMessage, 
 const lockChannels = async (tx: Tx): Promise<Channel[]> => {
   const rows = await prepared<Omit<Channel, 'tokens'> & TokenBucket>(tx, 'lock_channels')`
     select c.tenant_id as tenant, c.phone_number_id as "phoneNumberId", c.plan, c.rate, c.budget as tokens,
-      c.budget_at as at, c.slowed_rate as "slowedRate", c.slowed_at as "slowedAt", now() as now
+      c.budget_at as at, c.slowed_rate as "slowedRate", c.slowed_at as "slowedAt", now() as now,
+      (select p.portfolio_id from portfolios p where p.portfolio_id = c.portfolio_id and p.max_people is not null)
+        as portfolio
     from channels c
     where c.state = 'active' and (c.not_before is null or c.not_before <= now())
       -- Avoids a join and an index on expires_at: both would walk a whole backlog to find its first message.
@@ -99,8 +104,8 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
     limit 64
     -- An update lock would conflict: whoever queues messages holds a key-share lock on the number's row until commit.
     for no key update of c skip locked`
-  return rows.map(({ tenant, phoneNumberId, plan, now, ...bucket }) => {
-    return { tenant, phoneNumberId, plan, now, tokens: countTokens(bucket, now) }
+  return rows.map(({ tenant, phoneNumberId, plan, portfolio, now, ...bucket }) => {
+    return { tenant, phoneNumberId, plan, portfolio, now, tokens: countTokens(bucket, now) }
   })
 }
 
@@ -143,7 +148,7 @@ const toKey = ({ tenant, phoneNumberId }: ChannelRef): string => `${tenant} ${ph
 
 const addConversations = async (tx: Tx, channels: readonly Channel[], messages: readonly DueMessage[]) => {
   const ofNumber = Map.groupBy(messages, toKey)
-  const known = channels.map(async ({ tenant, phoneNumberId, plan, now: claimedAt }) => {
+  const known = channels.map(async ({ tenant, phoneNumberId, plan, portfolio, now: claimedAt }) => {
     const due = ofNumber.get(toKey({ tenant, phoneNumberId })) ?? []
     if (due.length === 0) return []
     const recipients = due.map(({ recipient }) => recipient)
@@ -155,14 +160,14 @@ const addConversations = async (tx: Tx, channels: readonly Channel[], messages: 
     return due.map(message => {
       const isMarketing = !isPlain(message.template) && marketing.has(toTemplateKey(message.template))
       const conversation = conversations.get(message.recipient)
-      return [message, { ...message, plan, conversation, isMarketing, claimedAt }] as const
+      return [message, { ...message, plan, portfolio, conversation, isMarketing, claimedAt }] as const
     })
   })
   return new Map((await Promise.all(known)).flat())
 }
 
 /** Takes tokens from the numbers' buckets and puts the numbers at the end of the round. */
-const takeTokens = async (tx: Tx, channels: readonly Channel[], ready: readonly DueMessage[]): Promise<void> => {
+const takeTokens = async (tx: Tx, channels: readonly Channel[], ready: readonly ChannelRef[]): Promise<void> => {
   const sent = Map.groupBy(ready, toKey)
   const buckets = channels.map(({ tokens, ...channel }) => {
     return { ...channel, tokens: tokens - (sent.get(toKey(channel))?.length ?? 0) }

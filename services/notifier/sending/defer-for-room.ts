@@ -1,0 +1,215 @@
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import type pg from 'pg'
+import { isOpen } from '../conversations/conversation.ts'
+import { prepared, type Tx, toColumns } from '../database/tables.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
+import type { ClaimedMessage } from './message.ts'
+
+/** Begins the reason that staff read while a message waits for room in the limit of its portfolio. */
+export const waitsForRoom = "waits: the portfolio's messaging limit is reached"
+
+/** Limits the messages of one number that a statement defers. */
+const maxDeferred = 10_000
+
+/**
+ * Returns the messages that may be sent, and counts their people towards the limits of their portfolios. Defers the
+ * others until there is room, with those that are due on numbers of the same portfolio: the first of the line leaves
+ * first, utility before marketing. A deferral is not an attempt. Locks the portfolios after messages and numbers
+ * (docs/contributors/decisions.md#order-of-locks).
+ */
+export const deferForRoom = async (tx: Tx, sendable: readonly ClaimedMessage[]): Promise<ClaimedMessage[]> => {
+  const counted = Map.groupBy(sendable.filter(isCounted), ({ portfolio }) => portfolio ?? '')
+  const late = new Set<ClaimedMessage>()
+  for (const portfolio of [...counted.keys()].sort())
+    for (const message of await takeRoom(tx, portfolio, counted.get(portfolio) ?? [])) late.add(message)
+  return sendable.filter(message => !late.has(message))
+}
+
+/** The limit counts people whom messages reach outside an open window: templates alone. */
+const isCounted = ({ portfolio, template, conversation, claimedAt }: ClaimedMessage): boolean =>
+  portfolio != null && !isPlain(template) && !isOpen(conversation?.lastInboundAt ?? null, claimedAt)
+
+interface Room {
+  readonly room: number
+  /** Lists the given people whom the portfolio has reached within the day: another message to them takes no room. */
+  readonly known: string[]
+  readonly hasLine: boolean
+}
+
+/** Counts the people of messages that may leave; returns the messages that may not. */
+const takeRoom = async (
+  tx: Tx,
+  portfolio: string,
+  messages: readonly ClaimedMessage[],
+): Promise<readonly ClaimedMessage[]> => {
+  const limit = await lockPortfolio(tx, portfolio)
+  if (limit === undefined) return []
+  const { room, known, hasLine } = await findRoom(tx, portfolio, limit, messages)
+  const strangers = messages.filter(({ recipient }) => !known.includes(recipient))
+  const isEnough = !hasLine && new Set(strangers.map(({ recipient }) => recipient)).size <= room
+  const granted = isEnough ? undefined : await joinLine(tx, portfolio, limit, room, strangers)
+  const late = granted ? strangers.filter(({ tenant, id }) => !granted.has(`${tenant} ${id}`)) : []
+  await countPeople(
+    tx,
+    portfolio,
+    messages.filter(message => !late.includes(message)),
+  )
+  return late
+}
+
+const lockPortfolio = async (tx: Tx, portfolio: string): Promise<number | undefined> => {
+  const rows = await prepared<{ limit: number }>(tx, 'lock_portfolio')`
+    select max_people as limit from portfolios where portfolio_id = ${portfolio} and max_people is not null for update`
+  return rows[0]?.limit
+}
+
+/** Forgets the people who were reached a day ago, then finds the room that is left. Needs the portfolio locked. */
+const findRoom = async (tx: Tx, portfolio: string, limit: number, messages: readonly ClaimedMessage[]) => {
+  const rows = await prepared<Room>(tx, 'find_room')`
+    with gone as (
+      delete from portfolio_people where portfolio_id = ${portfolio} and reached_at <= now() - interval '24 hours'
+      returning portfolio_id
+    ), counted as (
+      update portfolios set used = used - (select count(*)::integer from gone) where portfolio_id = ${portfolio}
+      returning used
+    )
+    select greatest(0, ${limit}::integer - used) as room, array(
+        select recipient from portfolio_people
+        where portfolio_id = ${portfolio} and recipient = any(${messages.map(({ recipient }) => recipient)}::text[])
+          and reached_at > now() - interval '24 hours'
+      ) as known,
+      exists (select from portfolio_waiting where portfolio_id = ${portfolio}) as "hasLine"
+    from counted`
+  return rows[0] as Room
+}
+
+const countPeople = async (tx: Tx, portfolio: string, messages: readonly ClaimedMessage[]): Promise<void> => {
+  if (messages.length === 0) return
+  const [recipients] = toColumns(messages, 'recipient')
+  await prepared(tx, 'count_people')`
+    with reached as (
+      insert into portfolio_people as p (portfolio_id, recipient)
+      select distinct ${portfolio}, recipient from unnest(${recipients}::text[]) as given (recipient)
+      on conflict (portfolio_id, recipient) do update set reached_at = now()
+      returning old.recipient is null as is_new
+    )
+    update portfolios set used = used + (select count(*)::integer from reached where is_new)
+    where portfolio_id = ${portfolio}`
+}
+
+/**
+ * Puts due messages into the line and plans when each leaves: as soon as somebody whom the portfolio reached a day
+ * before makes room. Returns those of `messages` that leave now, as `tenant id`.
+ */
+const joinLine = async (
+  tx: Tx,
+  portfolio: string,
+  limit: number,
+  room: number,
+  messages: readonly ClaimedMessage[],
+): Promise<Set<string>> => {
+  if (messages.length === 0) return new Set()
+  const ids = messages.map(({ id }) => id)
+  await prepared(tx, 'join_line')`
+    insert into portfolio_waiting (portfolio_id, tenant_id, message_id, is_marketing, created_at)
+    select ${portfolio}, m.tenant_id, m.message_id, coalesce(t.category = 'MARKETING', false), m.created_at
+    from channels c cross join lateral (
+      select m.* from messages m
+      where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id
+        and m.status = 'queued' and m.due_at <= now() and m.expires_at > now()
+      order by m.due_at
+      limit ${maxDeferred}::integer
+    ) m
+      left join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id and t.name = m.template ->> 'name'
+        and t.language = m.template -> 'language' ->> 'code'
+      left join conversations v on v.tenant_id = m.tenant_id and v.phone_number_id = m.phone_number_id
+        and v.recipient = m.recipient
+      left join portfolio_people p on p.portfolio_id = c.portfolio_id and p.recipient = m.recipient
+    where c.portfolio_id = ${portfolio} and c.state = 'active' and (m.message_id = any(${ids}::text[])
+      or m.superseded_by is null and m.template ? 'name' and m.hours is null and t.held_at is null
+        and t.budget_paused_at is null and p.recipient is null
+        and coalesce(v.last_inbound_at <= now() - interval '24 hours', true))
+    on conflict (portfolio_id, tenant_id, message_id) do nothing`
+  const rows = await prepared<{ key: string }>(tx, 'plan_line')`
+    with line as materialized (
+      select m.tenant_id, m.message_id, w.due_at as planned,
+        row_number() over (order by w.is_marketing, w.created_at, w.message_id) - ${room}::integer as position
+      from portfolio_waiting w join messages m using (tenant_id, message_id)
+        join channels c on c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
+      where w.portfolio_id = ${portfolio} and m.status = 'queued' and c.state = 'active'
+        and (w.due_at is null or w.due_at = m.due_at or m.due_at <= now())
+    ), people as materialized (
+      select reached_at, row_number() over (order by reached_at) as place from portfolio_people
+      where portfolio_id = ${portfolio}
+    ), plan as (
+      select l.*, coalesce(p.reached_at, now()) + l.position * interval '1 millisecond'
+        + interval '24 hours' * (1 + (l.position - 1) / greatest(${limit}::integer, 1)) as due_at
+      from line l left join people p on p.place = 1 + (l.position - 1) % greatest(${limit}::integer, 1)
+      where l.position > 0
+    ), locked as (
+      select m.tenant_id, m.message_id, plan.due_at, plan.planned
+      from messages m join plan using (tenant_id, message_id)
+      where m.status = 'queued' and (plan.planned is null or m.due_at <= now()
+        or abs(extract(epoch from plan.planned - plan.due_at)) > 60)
+      for update of m skip locked
+    ), late as (
+      update messages m set due_at = locked.due_at, send_at = locked.due_at,
+        -- A rule's own time limit stays.
+        expires_at = case when exists (
+          select from rules r where r.tenant_id = m.tenant_id and r.event = m.rule_event
+            and r.expires_after_hours is not null
+        ) then m.expires_at else greatest(m.expires_at, locked.due_at + interval '24 hours') end
+      from locked where m.tenant_id = locked.tenant_id and m.message_id = locked.message_id
+      returning m.tenant_id, m.message_id, locked.due_at, locked.planned
+    ), planned as (
+      update portfolio_waiting w set due_at = late.due_at
+      from late where w.portfolio_id = ${portfolio} and w.tenant_id = late.tenant_id and w.message_id = late.message_id
+    ), told as (
+      insert into message_events (tenant_id, message_id, status, detail)
+      select l.tenant_id, l.message_id, 'queued', ${waitsForRoom}::text || '; leaves about '
+        || to_char(l.due_at at time zone coalesce(t.time_zone, 'UTC'), 'YYYY-MM-DD HH24:MI')
+      from late l join tenants t using (tenant_id)
+      where l.planned is null
+    ), leaving as (
+      delete from portfolio_waiting w using line l
+      where w.portfolio_id = ${portfolio} and w.tenant_id = l.tenant_id and w.message_id = l.message_id
+        and l.position <= 0 and l.message_id = any(${ids}::text[])
+      returning w.tenant_id, w.message_id
+    )
+    select tenant_id || ' ' || message_id as key from leaving`
+  return new Set(rows.map(({ key }) => key))
+}
+
+/**
+ * Forgets what left the line by another way, and the people who were reached a day ago; then makes the first of the
+ * line due, as many as there is room for.
+ */
+export const openRoom = (pool: pg.Pool): Promise<void> =>
+  inAllTenants(pool, async (tx: Tx) => {
+    const portfolios = await prepared<{ id: string; limit: number }>(tx, 'lock_portfolios')`
+    select portfolio_id as id, max_people as limit from portfolios
+    where used > 0 or exists (select from portfolio_waiting w where w.portfolio_id = portfolios.portfolio_id)
+    order by portfolio_id for update skip locked`
+    for (const { id, limit } of portfolios) {
+      const { room, hasLine } = await findRoom(tx, id, limit ?? 1_000_000, [])
+      if (!hasLine) continue
+      await prepared(tx, 'leave_line')`
+      delete from portfolio_waiting w where w.portfolio_id = ${id} and not exists (
+        select from messages m where m.tenant_id = w.tenant_id and m.message_id = w.message_id
+          and m.status = 'queued' and coalesce(m.due_at = w.due_at, true))`
+      await prepared(tx, 'wake_line')`
+      with first as (
+        select m.tenant_id, m.message_id from portfolio_waiting w join messages m using (tenant_id, message_id)
+          join channels c on c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
+        where w.portfolio_id = ${id} and m.status = 'queued' and c.state = 'active'
+        order by w.is_marketing, w.created_at, w.message_id
+        limit ${room}::integer for update of m skip locked
+      ), woken as (
+        update messages m set due_at = least(m.due_at, now()), send_at = least(m.send_at, now())
+        from first where m.tenant_id = first.tenant_id and m.message_id = first.message_id
+        returning m.tenant_id, m.message_id, m.due_at
+      )
+      update portfolio_waiting w set due_at = woken.due_at
+      from woken where w.portfolio_id = ${id} and w.tenant_id = woken.tenant_id and w.message_id = woken.message_id`
+    }
+  })
