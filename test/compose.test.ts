@@ -14,7 +14,7 @@ const project = `courier-test-${process.pid}`
 /** Returns why the containers cannot run here; false when they can. */
 const findReason = (): string | false => {
   if (docker('info').status !== 0) return 'no Docker engine responds'
-  const images = ['node:24-bookworm-slim', 'postgres:18']
+  const images = ['node:26-bookworm-slim', 'postgres:18']
   const isAbsent = (image: string) =>
     docker('image', 'inspect', image).status !== 0 && docker('pull', image).status !== 0
   const absent = images.filter(isAbsent)

@@ -2,12 +2,15 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import type { Tx } from '../services/notifier/database/tables.ts'
 import { phoneNumberId, until } from '../services/notifier/test/fixture.ts'
-import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
+import { batch, order } from '../services/orders/test/tenant.ts'
+import { toUserId } from '../simulator/messages/people.ts'
+import { findBarriers, launchBrowser, measureWidth, showScreen } from './browser.ts'
 import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
-  const { url, notifier } = await startConsole(t)
+  const { url, orders, notifier } = await startConsole(t)
+  const [waybill = ''] = (await orders.bulk(batch([order()]))).body.data
   notifier.queue.start()
   /** This markup must appear as text, whatever its source. */
   const attack = '<img src=x onerror=alert(1)>'
@@ -42,13 +45,20 @@ if (browser) {
     t.match(await page.locator('[aria-labelledby=unread]').innerText(), 'New: 2')
     await tabTo(page, '[aria-labelledby=unread] td a')
     await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Nimali Perera' }).waitFor()
     await page.locator('.thread li').nth(1).waitFor()
-    t.match(await page.locator('.thread').innerText(), attack)
+    t.strictSame(
+      (await page.locator('.thread .bubble > .lines').allInnerTexts()).map(text => text.replace(/^Picture\s*/, '')),
+      [attack, 'Where is my parcel?'],
+      'the oldest comes first',
+    )
+    t.match(await page.locator('.thread').innerText(), 'Nimali Perera · ')
     await tabTo(page, '#reply')
     await page.keyboard.type('It arrives tomorrow.')
     await tabTo(page, 'button[type=submit]')
     await page.keyboard.press('Enter')
     await page.locator('.thread .out').waitFor()
+    t.match(await page.locator('.thread li').last().innerText(), 'It arrives tomorrow.', 'above the next reply')
     await until('the reply arrives', async () =>
       notifier.control.messages().some(({ rendered }) => rendered.body === 'It arrives tomorrow.'),
     )
@@ -84,6 +94,70 @@ if (browser) {
     await page.locator('a[href*="messages?to="]').click()
     await page.locator('tbody tr').waitFor()
     t.match(await page.locator('tbody').innerText(), '491701234567')
+    t.strictSame(problems, [])
+  })
+
+  t.test('a template stands in the thread and the timeline as its customer read it', async t => {
+    const body = {
+      waybill_number: waybill,
+      template: {
+        name: 'order_delivered',
+        language: { code: 'en_US' },
+        components: [
+          {
+            type: 'body',
+            parameters: [
+              { type: 'text', text: '{{customer_name}}' },
+              { type: 'text', text: '{{waybill_number}}' },
+            ],
+          },
+        ],
+      },
+    }
+    t.equal((await notifier.call('POST', '/api/messages', body)).status, 202)
+    const said = `Hello Nimali Perera, your parcel ${waybill} was delivered. Thank you!`
+    await until('it is delivered', async () =>
+      notifier.control.messages().some(({ rendered }) => rendered.body === said),
+    )
+    const { page, problems } = await openConsole(t, browser, `${url}#/conversations/94770000101`)
+    await signIn(page)
+    await page.locator('.thread').getByText(said).waitFor()
+    await showScreen(t, page, 'conversation')
+    await page.goto(`${url}#/parcel/${waybill}`)
+    await page.locator('.timeline').getByText(said).waitFor()
+    await page.locator('.timeline').getByRole('link', { name: 'Nimali Perera' }).first().waitFor()
+    await showScreen(t, page, 'parcel-conversation')
+    t.strictSame(problems, [])
+  })
+
+  t.test('staff answer a person without a number, ask for it, and see what the phone app sent', async t => {
+    const [userId, phone] = [toUserId('94770000105'), '94770000105']
+    await write('6', userId, 'Which parcel is mine?')
+    notifier.control.inbound({ from: phone, text: 'opens the window of the simulator' })
+    await notifier.rows(`insert into identities values ('demo', $1, $1, 'nimali.p')`, [userId])
+    await notifier.rows(
+      `insert into inbound_messages
+         (tenant_id, phone_number_id, inbound_id, recipient, type, text, happened_at, read_at, kind)
+       values ('demo', $1, '7', $2, 'text', 'Please wait a minute.', now(), now(), 'echo')`,
+      [phoneNumberId, userId],
+    )
+    const { page, problems } = await openConsole(t, browser, `${url}#/conversations`)
+    await signIn(page)
+    await page.locator('tbody a', { hasText: '@nimali.p' }).click()
+    await page.locator('.thread li').nth(1).waitFor()
+    t.match(await page.locator('h1').innerText(), '@nimali.p')
+    t.match(await page.locator('.thread .out').innerText(), /Please wait a minute\.\s+Sent from the phone app/)
+    await page.locator('form button:not([type=submit])', { hasText: 'Ask for the number' }).click()
+    await until('the question arrives', async () =>
+      notifier.control.messages({ to: phone }).some(({ rendered }) => rendered.buttons.includes('Share phone number')),
+    )
+    await waitUntilRead(userId)
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 844 })
+      t.ok((await measureWidth(page)) <= width)
+      t.strictSame(await findBarriers(page), [])
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/person-${width}.png` })
+    }
     t.strictSame(problems, [])
   })
 

@@ -7,7 +7,9 @@ const browser = await launchBrowser(t)
 if (browser) {
   const { url, orders } = await startConsole(t)
   const confirmed = { initial_status_key: 'key_2' }
-  const [waybill = '', other = ''] = (await orders.bulk(batch([order(confirmed), order(confirmed)]))).body.data
+  const [waybill = '', other = ''] = (
+    await orders.bulk(batch([order({ ...confirmed, order_no: 'LS-7', cod: 1850 }), order(confirmed)]))
+  ).body.data
   await orders.rows(`update orders set status_key = 'key_12' where waybill_number = any($1)`, [[waybill, other]])
   const opened = await openConsole(t, browser, url)
   const { page } = opened
@@ -27,6 +29,8 @@ if (browser) {
     const row = (name: string) => page.getByRole('row').filter({ hasText: name })
     await row(waybill).getByText('Nobody at home').waitFor()
     await row(waybill).getByText('None yet').waitFor()
+    t.match(await row(waybill).innerText(), /LS-7\s+Nimali Perera\s+0770000101\s+LKR 1,850/)
+    t.equal(await row(waybill).getByRole('link', { name: '0770000101' }).getAttribute('href'), 'tel:0770000101')
     await row(waybill).getByRole('button', { name: 'Decide' }).click()
     const form = panel(`Decide: ${waybill}`)
     await form.getByLabel('What happens').selectOption({ label: 'Deliver on a day' })

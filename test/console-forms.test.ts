@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
+import { findBarriers, launchBrowser, measureWidth, showScreen } from './browser.ts'
 import { openConsole, signIn, startConsole } from './console.ts'
 
 const browser = await launchBrowser(t)
@@ -85,16 +85,18 @@ if (browser) {
     await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [partly])
     await page.goto(`${url}#/parcel/${partly}`)
     const deliver = page.getByRole('button', { name: 'PARTIALLY DELIVERED' })
-    await page.getByLabel('Note').fill('Kept one of two')
     await deliver.click()
-    await page.getByText(`State what was collected for ${partly}; its COD is 900.`).waitFor()
-    t.equal(opened.problems.splice(0).length, 1, 'the 422')
-    await page.getByLabel('Amount collected').fill('450.5')
+    const move = page.getByRole('button', { name: 'Move to PARTIALLY DELIVERED' })
+    t.equal(await page.getByLabel(`${partly}: Amount collected`).inputValue(), '', 'the page never fills money in')
+    t.equal(await move.getAttribute('aria-disabled'), 'true')
+    await page.getByLabel(`${partly}: Amount collected`).fill('450.5')
+    await page.getByLabel(`${partly}: How it was paid`).selectOption('qr')
+    await page.getByLabel(`${partly}: Reason`).fill('Kept one of two')
     await checkSeen(t)
-    await deliver.click()
+    await move.click()
     await page.locator('.timeline', { hasText: 'PARTIALLY DELIVERED' }).waitFor()
-    const lines = await orders.rows('select cod, reason from money_lines where waybill_number = $1', [partly])
-    t.strictSame(lines, [{ cod: '450.50', reason: 'Kept one of two' }])
+    const lines = await orders.rows('select cod, method, reason from money_lines where waybill_number = $1', [partly])
+    t.strictSame(lines, [{ cod: '450.50', method: 'qr', reason: 'Kept one of two' }])
   })
 
   t.test('on a phone the moves come first, and default statuses are in the person’s language', async t => {
@@ -117,6 +119,20 @@ if (browser) {
     await orders.rows('update tenants set version = version + 1')
     await phone.page.reload()
     await phone.page.getByRole('button', { name: 'Rider on the way' }).waitFor()
+  })
+
+  t.test('asks whether messaging works, and subscribes the app', async t => {
+    await page.goto(`${url}#/channels`)
+    const number = (await notifier.call('GET', '/api/channels')).body.data[0].phone_number_id
+    notifier.control.putNumber(number, { subscribed: false, waba_id: '102290129340398' })
+    await notifier.call('PUT', `/api/channels/${number}`, { waba_id: '102290129340398' })
+    const channel = page.locator('section', { hasText: number })
+    await channel.getByRole('button', { name: 'Does messaging work?' }).click()
+    await channel.getByText('is not subscribed to account 102290129340398').waitFor()
+    await showScreen(t, page, 'doctor')
+    await channel.getByRole('button', { name: 'Subscribe the app' }).click()
+    await channel.getByText('The app is subscribed').waitFor()
+    t.equal(await channel.getByRole('button', { name: 'Subscribe the app' }).count(), 0)
   })
 
   t.test('adds and registers a number, and never shows its secrets again', async t => {

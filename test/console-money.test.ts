@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { launchBrowser, showScreen } from './browser.ts'
-import { openConsole, signIn, startConsole } from './console.ts'
+import { deliverFor, openConsole, signIn, startConsole } from './console.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
@@ -21,7 +21,7 @@ if (browser) {
   t.test("a rider's cash is handed over and deposited at the bank", async t => {
     for (const waybill of [first, second]) {
       await page.goto(`${url}#/parcel/${waybill}`)
-      await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+      await deliverFor(page)
       await panel('Money').getByText('With the rider').waitFor()
     }
     await show(t, 'parcel-money')
@@ -43,7 +43,7 @@ if (browser) {
     const again = (await orders.bulk(batch([order(confirmed)]))).body.data[0]
     await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [again])
     await page.goto(`${url}#/parcel/${again}`)
-    await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+    await deliverFor(page)
     await panel('Money').getByText('With the rider').waitFor()
     await page.goto(`${url}#/cash`)
     await panel('Who holds cash').getByRole('button', { name: 'Hand over' }).click()
@@ -124,12 +124,16 @@ if (browser) {
     t.strictSame(opened.problems, [])
   })
 
-  t.test('an invoice offers only its open disputes; a cancelled invoice offers all of its merchant', async t => {
+  t.test('an invoice offers only its own open disputes, also once it is cancelled', async t => {
     const line = { kind: 'disputed', booked_on: today, collected: 0, held: 1, net: -1 }
     let invoice = { invoice_no: 'X-1', merchant_id: 1, merchant_name: 'Shoes', state: 'approved', total: 1 }
     let lines = ['DM1', 'DM2'].map(waybill_number => ({ ...line, waybill_number }))
     await page.route('**/api/staff/invoice/X-1', route => route.fulfill({ json: { data: { ...invoice, lines } } }))
-    const held_for = [{ waybill_number: 'DM2', amount: 1, reason: 'x', since: '2026-02-19T00:00:00Z' }]
+    const held = { amount: 1, reason: 'x', since: '2026-02-19T00:00:00Z' }
+    const held_for = [
+      { ...held, waybill_number: 'DM2', invoice_no: 'X-1' },
+      { ...held, waybill_number: 'DM3', invoice_no: 'X-2' },
+    ]
     await page.route('**/api/staff/merchant/1/balance', route => route.fulfill({ json: { data: { held_for } } }))
     const readOffered = async () => {
       await page.goto(`${url}#/cash`)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { launchBrowser } from './browser.ts'
-import { openConsole, signIn, startConsole } from './console.ts'
+import { deliverFor, openConsole, signIn, startConsole } from './console.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
@@ -25,7 +25,7 @@ if (browser) {
     )
     await page.goto(`${url}#/conversations/${phone}`)
     await page.locator('#reply').fill('It arrives tomorrow')
-    await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByRole('button', { name: 'Older messages' }).click()
     await page.getByText('Message 100').waitFor()
     t.equal(await page.locator('#reply').inputValue(), 'It arrives tomorrow')
   })
@@ -36,7 +36,7 @@ if (browser) {
     await orders.rows(`update orders set status_key = 'key_12' where waybill_number = any($1)`, [waybills])
     const deliver = async (waybill: string | undefined) => {
       await page.goto(`${url}#/parcel/${waybill}`)
-      await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+      await deliverFor(page)
       await page.getByRole('region', { name: 'Money' }).getByText('With the rider').waitFor()
     }
     const handOver = async () => {

@@ -82,7 +82,7 @@ if (browser) {
     await page.locator('#template').waitFor()
     await tabTo(page, '#template')
     await page.keyboard.type('order_out')
-    await page.locator('.bubble', { hasText: `Hello Nimali Perera, your parcel ${first}` }).waitFor()
+    await page.locator('.preview .bubble', { hasText: `Hello Nimali Perera, your parcel ${first}` }).waitFor()
     await page.locator('.notice', { hasText: 'Leaves now' }).waitFor()
     await tabTo(page, 'button[type=submit]')
     await page.keyboard.press('Enter')
@@ -98,7 +98,7 @@ if (browser) {
     const send = page.getByRole('button', { name: 'Send' })
     const fill = async (template = 'order_delivered') => {
       await page.locator('#template').selectOption(writeOption(template))
-      await page.locator('.bubble').waitFor()
+      await page.locator('.preview .bubble').waitFor()
     }
     const loseResponse = async () => {
       await page.route('**/api/messages', async route => {
@@ -151,7 +151,7 @@ if (browser) {
         if (screen.includes('parcel')) {
           await page.locator('#template').selectOption(writeOption('order_cancelled'))
           for (const field of await page.locator('[id^=parameter-]').all()) await field.fill(attack)
-          await page.locator('.bubble', { hasText: attack }).waitFor()
+          await page.locator('.preview .bubble', { hasText: attack }).waitFor()
           await page.getByText(attack).nth(5).waitFor()
         }
         t.equal(await page.locator('#app img').count(), 0)

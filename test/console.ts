@@ -75,3 +75,10 @@ export const tabTo = async (page: Page, selector: string): Promise<void> => {
   }
   throw new Error(`Tab does not reach ${selector}`)
 }
+
+/** Delivers the open parcel, whose COD `rider` has in cash. */
+export const deliverFor = async (page: Page, rider = 'Nimal'): Promise<void> => {
+  await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+  await page.getByLabel('Who has the cash').fill(rider)
+  await page.getByRole('button', { name: 'Move to DELIVERED' }).click()
+}

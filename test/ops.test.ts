@@ -85,3 +85,8 @@ t.test('every setting that ops/ gives to a service exists, and only secrets come
     if (name.endsWith('_SITE')) t.ok(read('ops/caddy/compose.Caddyfile').includes(`{$${name}}`), name)
     else t.ok(name.endsWith('_FILE') ? properties[name.slice(0, -5)]?.secret : name in properties, name)
 })
+
+t.test('no front takes a process out after one failed request', async t => {
+  for (const file of ['ops/caddy/Caddyfile', 'ops/caddy/compose.Caddyfile'])
+    t.notMatch(read(file), /^\s*(fail_duration|max_fails|unhealthy_)/m, file)
+})

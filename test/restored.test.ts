@@ -14,6 +14,9 @@ import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
 import { createWaybillNumbers } from '../services/orders/booking/waybill-numbers.ts'
 import { WaybillFormat } from '../services/orders/catalogue/waybill-format.ts'
+import type { Tx as OrdersTx } from '../services/orders/database/tables.ts'
+import { moveOrders } from '../services/orders/moves/move.ts'
+import { skipInvoiceNumbers } from '../services/orders/restoring/invoice-numbers.ts'
 import { recover } from '../services/orders/restoring/restored.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
@@ -112,6 +115,49 @@ t.test('orders never reuses numbers that it assigned after its backup, and lists
   const newProcess = createWaybillNumbers(orders.pool)
   t.same(await newProcess.reserve('demo', new WaybillFormat('DM########'), 1), [next_waybill])
   await t.rejects(recoverDemo(200_000_000), { message: /too few numbers/ })
+})
+
+t.test('no invoice gets a number that one made after the backup had', async t => {
+  const { orders, recoverDemo } = await prepare(t)
+  const move = { mover: { staffName: 'Kamal' }, statusKey: 'key_13', note: null, tenant: 'demo' }
+  const deliver = async () => {
+    const [waybill = ''] = (await orders.bulk(batch([order({ initial_status_key: 'key_2', cod: 1000 })]))).body.data
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [waybill])
+    t.match(await moveOrders(orders.pool, { ...move, waybills: [waybill] }), { kind: 'moved' })
+  }
+  await orders.rows(`update tenants set payable_when = 'delivered', invoice_mask = 'I-YYMMDD-##'`)
+  const { token } = await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Chamari' })
+  const invoice = async () => {
+    await deliver()
+    const [{ today }] = await orders.rows(`select (now() at time zone time_zone)::date::text as today from tenants`)
+    const { body } = await orders.send('POST', '/api/staff/invoice', { all: true, until: today }, { token })
+    return [body.data[0].invoice_no, body.data[0].invoice_ref_no]
+  }
+  const before = await invoice()
+  const backup = await orders.rows('select * from invoice_counters')
+  const lost = [...(await invoice()), ...(await invoice())]
+  await orders.rows(`delete from invoices where invoice_no <> $1`, [before[0]])
+  await orders.rows('update money_lines set invoice_id = null')
+  for (const { series, last_number } of backup)
+    await orders.rows(`update invoice_counters set last_number = $2 where series = $1`, [series, last_number])
+  t.match(await recoverDemo(0), { skipped_invoices: 0 })
+  t.match(await recoverDemo(undefined, true), { skipped_invoices: 40 })
+  t.match(await recoverDemo(), { skipped_invoices: 40 })
+  const after = await invoice()
+  t.match(after, [/^I-\d{6}-42$/, 'MI-0042'])
+  for (const number of after) t.notOk([...before, ...lost].includes(number))
+})
+
+t.test('numbers of a month that began after the backup are left out, too', async t => {
+  const { orders } = await prepare(t)
+  const since = new Date(Date.now() - 40 * 86_400_000)
+  await orders.rows(`update tenants set invoice_mask = 'CFX-YY-MM-#####'`)
+  const skipped = await inTenant(orders.pool, 'demo', (tx: OrdersTx) => skipInvoiceNumbers(tx, 'demo', since))
+  const series = (await orders.rows('select series, last_number from invoice_counters')).filter(row =>
+    row.series.startsWith('CFX'),
+  )
+  t.ok(series.length >= 2)
+  t.ok(series.every(row => row.last_number === skipped))
 })
 
 t.test('an order that is created and delivered while the services are compared is not lost', async t => {
@@ -235,7 +281,7 @@ t.test('the commands refuse to run while the service runs, and print their chang
   t.match(await command('orders', '--since', 'tomorrow'), /--since must be a past time such as/)
   t.match(
     await command('orders', '--since', since, '--dry-run'),
-    /demo +1000010 +DM01\d+ +0 +0 +0\n.*ask the merchants.*\nNothing was written/,
+    /demo +1000010 +40 +DM01\d+ +0 +0 +0\n.*ask the merchants.*\nNothing was written/,
   )
   t.match(await command('notifier'), /demo +1 +0 +0 +0\nThe messages under queued, held and sending are unknown now/)
   const audited = `select action, object_id from audit where action = 'database.restored'`

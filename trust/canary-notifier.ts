@@ -131,11 +131,13 @@ const sendWrongMessages = async ({ send }: Observed, canaries: Canaries): Promis
 }
 
 const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<void> => {
-  const { writer, inboundText, profileName, recipient, appSecret, verifyToken, strangeToken } = canaries
+  const { writer, inboundText, profileName, userId, userName, recipient, appSecret, verifyToken, strangeToken } =
+    canaries
   const from = `94${writer}`
-  const contacts = [{ profile: { name: profileName }, wa_id: from }]
+  const contacts = [{ profile: { name: profileName, username: userName }, wa_id: from, user_id: `LK.${userId}` }]
   const fields = [
     { contacts, messages: [inbound({ from, text: { body: inboundText } })] },
+    { messages: [inbound({ from: undefined, from_user_id: `LK.${userId}0`, text: { body: inboundText } })] },
     { statuses: [status({ recipient_id: `94${recipient}`, status: 'delivered' })] },
   ]
   const [written = '', ...others] = fields.map(each => JSON.stringify(envelope(each, phoneNumberId)))

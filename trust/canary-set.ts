@@ -5,7 +5,7 @@ import type pg from 'pg'
 const persons = ['name', 'address', 'email', 'description', 'remark', 'parameter', 'inboundText'] as const
 const tokens = ['accessToken', 'nextToken', 'verifyToken', 'strangeToken'] as const
 const secrets = ['password', 'appSecret', 'certificate', 'webhookPath'] as const
-const words = [...persons, 'profileName', 'staffName', ...tokens, ...secrets] as const
+const words = [...persons, 'profileName', 'userId', 'userName', 'staffName', ...tokens, ...secrets] as const
 const phones = ['phone', 'secondaryPhone', 'recipient', 'writer'] as const
 export type Canaries = Record<(typeof words)[number] | (typeof phones)[number] | 'pin' | 'bankAccount', string>
 
@@ -40,6 +40,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.orders.customer_address': ['address'],
   'orders.orders.customer_phone': ['phone'],
   'orders.orders.phone_key': ['phone'],
+  'orders.orders.phone_as_typed': ['phone'],
   'orders.orders.customer_secondary_phone': ['secondaryPhone'],
   'orders.orders.customer_email': ['email'],
   'orders.orders.description': ['description'],
@@ -60,11 +61,14 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'notifier.messages.template': ['parameter', 'inboundText'],
   'notifier.messages.source': ['parameter'],
   'notifier.recipients.recipient': ['recipient', 'writer'],
-  'notifier.conversations.recipient': ['recipient', 'writer'],
+  'notifier.conversations.recipient': ['recipient', 'writer', 'userId'],
+  'notifier.identities.user_id': ['userId'],
+  'notifier.identities.recipient': ['writer', 'userId'],
+  'notifier.identities.username': ['userName'],
   'notifier.opt_outs.recipient': ['writer'],
   'notifier.opt_outs.actor': ['staffName'],
   'notifier.opt_outs.reason': ['remark'],
-  'notifier.inbound_messages.recipient': ['writer'],
+  'notifier.inbound_messages.recipient': ['writer', 'userId'],
   'notifier.inbound_messages.text': ['inboundText'],
   'notifier.customer_actions.recipient': ['writer'],
   'notifier.tokens.staff_name': ['staffName'],

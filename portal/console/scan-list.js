@@ -38,12 +38,13 @@ const decode = text => {
   }
 }
 
-/** Returns the list, newest first. */
-export const useScanList = () => {
+/** Returns the list, newest first. `isStored`: the list outlives a reload of the page. */
+export const useScanList = (isStored = true) => {
   const [, redraw] = useState(0)
   const items = useRef(/** @type {Map<string, Item> | null} */ (null))
   const place = useRef(storageKey()).current
-  items.current ??= new Map(readStored(place, []).map(waybill => [waybill, { waybill, isRead: false }]))
+  const stored = isStored ? readStored(place, []) : []
+  items.current ??= new Map(stored.map(waybill => [waybill, { waybill, isRead: false }]))
   const list = items.current
   const redrawing = useRef(0)
   const isLeft = useRef(false)
@@ -54,7 +55,7 @@ export const useScanList = () => {
       redraw(count => count + 1)
     }, 50)
   }
-  const store = () => sessionStorage.setItem(place, JSON.stringify([...list.keys()]))
+  const store = () => isStored && sessionStorage.setItem(place, JSON.stringify([...list.keys()]))
   const set = (/** @type {string} */ waybill, /** @type {Partial<Item>} */ changes) => {
     const item = list.get(waybill)
     if (item) list.set(waybill, { ...item, ...changes })
@@ -100,6 +101,12 @@ export const useScanList = () => {
       store()
       show()
       return check(waybill)
+    },
+    /** Adds many at once, and renders at once. */
+    addAll: (/** @type {string[]} */ waybills) => {
+      for (const waybill of waybills) list.set(waybill, { waybill, isRead: false })
+      redraw(count => count + 1)
+      return checkAll(waybills)
     },
     drop: (/** @type {string[]} */ waybills) => {
       for (const waybill of waybills) list.delete(waybill)

@@ -40,11 +40,34 @@ export const readSettings = async () => {
   ordersUrl = (await response.json()).orders_url.replace(/\/$/, '')
 }
 
+const slowMs = 5_000
+let slow = 0
+/** @type {Set<(isWaiting: boolean) => void>} */
+const watchers = new Set()
+
+/** Calls `watch` when a request has waited for five seconds, and when none waits any more. Returns its end. */
+export const watchWaiting = (/** @type {(isWaiting: boolean) => void} */ watch) => {
+  watchers.add(watch)
+  return () => watchers.delete(watch)
+}
+
 /** @param {string} url @param {Options} options */
-const request = async (
-  url,
-  { method = 'GET', body, key, ifMatch, signal, as = 'json', token = getSession().token },
-) => {
+const request = (url, options) => {
+  let waits = 0
+  const count = (/** @type {number} */ change) => {
+    waits += change
+    slow += change
+    for (const watch of watchers) watch(slow > 0)
+  }
+  const timer = setTimeout(count, slowMs, 1)
+  return send(url, options).finally(() => {
+    clearTimeout(timer)
+    if (waits > 0) count(-1)
+  })
+}
+
+/** @param {string} url @param {Options} options */
+const send = async (url, { method = 'GET', body, key, ifMatch, signal, as = 'json', token = getSession().token }) => {
   const { tenant } = getSession()
   const headers = {
     'x-tenant': tenant,

@@ -2,10 +2,10 @@
 
 import { Button } from './actions.js'
 import { Form } from './form.js'
-import { number, day as showDay, t } from './i18n.js'
+import { money, number, day as showDay, t } from './i18n.js'
 import { Rows, usePages } from './lists.js'
 import { html, useState } from './preact.js'
-import { Badge, column, Panel, ParcelLink, Time } from './ui.js'
+import { Badge, column, Panel, ParcelLink, PhoneLink, Time, Two } from './ui.js'
 
 const actions = ['reattempt', 'reschedule', 'change_address', 'return']
 const options = () => actions.map(id => ({ id, label: t(`failures.${id}`) }))
@@ -44,7 +44,15 @@ export const Instructions = ({ order, mayDecide = true, onDone }) => {
 }
 
 const columns = (/** @type {((waybill: string) => void) | false} */ open) => [
-  column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`),
+  column(
+    t('parcel'),
+    row => html`<${Two} first=${html`<${ParcelLink} waybill=${row.waybill_number} />`} second=${row.order_no} />`,
+  ),
+  column(
+    t('field.customer_name'),
+    row => html`<${Two} first=${row.customer_name} second=${html`<${PhoneLink} phone=${row.customer_phone} />`} />`,
+  ),
+  column(t('field.cod'), row => money(row.cod, row.currency), 'number'),
   column(t('failures.attempt'), row => number(row.attempt), 'number'),
   column(t('failures.reason'), row => row.reason?.name),
   column(t('failures.failed'), row => html`<${Time} at=${row.failed_at} />`),

@@ -57,15 +57,29 @@ export const money = (amount, currency) => {
 /** Writes an amount in the currency of the company. @param {number} amount */
 export const sum = amount => money(amount, getSession().me?.tenant.currency ?? '')
 
-/** @param {Intl.DateTimeFormatOptions} options */
+/** Formats in the company's time zone. @param {Intl.DateTimeFormatOptions} options */
 const format = options => (/** @type {string} */ iso) =>
   new Intl.DateTimeFormat(locales[language], { ...options, timeZone: getSession().me?.tenant.time_zone }).format(
     new Date(iso),
   )
 
-/** Formats in the company's time zone; the desk, which does not know it, uses the browser's. */
 export const dateTime = format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 export const time = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+
+const stamp = (/** @type {Intl.DateTimeFormatOptions} */ options) => (/** @type {number | string | Date} */ at) =>
+  new Intl.DateTimeFormat('sv-SE', { ...options, timeZone: getSession().me?.tenant.time_zone }).format(new Date(at))
+
+/** Writes the company's day at a time, such as 2026-02-19. */
+export const companyDay = stamp({ dateStyle: 'short' })
+const companyTime = stamp({ dateStyle: 'short', timeStyle: 'medium' })
+
+/** Returns the instant at which the company's clock shows a local time, such as 2026-02-19T23:59:59, as ISO 8601. */
+export const fromCompanyTime = (/** @type {string} */ local) => {
+  const wanted = Date.parse(`${local}Z`)
+  const ahead = (/** @type {number} */ at) => Date.parse(`${companyTime(at).replace(' ', 'T')}Z`) - at
+  // The zone's distance from UTC may differ between the first guess and the instant itself.
+  return new Date(wanted - ahead(wanted - ahead(wanted))).toISOString()
+}
 
 /** @param {string} iso @param {string} timeZone */
 export const day = (iso, timeZone) =>

@@ -7,6 +7,8 @@ import { t } from './i18n.js'
 import { html, useEffect, useState } from './preact.js'
 import { Field, Live, Table, useLive } from './ui.js'
 
+const wide = matchMedia('(min-width: 641px)')
+
 /** Shows a text field whose value applies once it is entered: on Enter or when the field loses the focus. */
 const Entered = ({ value, onChange, ...more }) => {
   const [text, setText] = useState(value)
@@ -30,9 +32,14 @@ export const Filters = ({ screen, query, fields, first = /** @type {any} */ (und
       : html`<${Entered} autocomplete="off" maxlength="80" ...${common} onChange=${onValue} />`
   }
   const count = Object.keys(query).length
-  // Is set once: otherwise a list that refreshes after the window has become narrow would close the filters.
-  const [isOpen] = useState(innerWidth > 640)
-  return html`${first && control(first)}<details class="filters" open=${isOpen}>
+  const [isOpen, setIsOpen] = useState(wide.matches)
+  useEffect(() => {
+    const onWidth = () => setIsOpen(wide.matches)
+    wide.addEventListener('change', onWidth)
+    return () => wide.removeEventListener('change', onWidth)
+  }, [])
+  return html`${first && control(first)}<details class="filters" open=${isOpen}
+    onToggle=${event => setIsOpen(event.currentTarget.open)}>
     <summary>${t('filter.title')}${count > 0 && ` (${count})`}</summary>
     <div class="fields">${fields.map(control)}</div>
     ${count > 0 && html`<p><a href=${`#/${screen}`}>${t('filter.clear')}</a></p>`}

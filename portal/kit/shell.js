@@ -1,7 +1,7 @@
 // Builds the frame of a face: the sign-in form, the menu, the open screen.
 
 import { instead } from './actions.js'
-import { own } from './api.js'
+import { own, watchWaiting } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
 import { changeSession, may, useSession } from './session.js'
@@ -88,6 +88,13 @@ const Main = ({ route, me, screens }) => {
     <${Screen} key=${place} params=${route.params} query=${route.query} /></main>`
 }
 
+/** Says that a service has not responded for five seconds. The element is always there: screen readers watch it. */
+const Waiting = () => {
+  const [isWaiting, setIsWaiting] = useState(false)
+  useEffect(() => watchWaiting(setIsWaiting), [])
+  return html`<div class="waiting" role="status">${isWaiting && html`<p class="notice">${t('waiting')}</p>`}</div>`
+}
+
 const App = (/** @type {{ face: Face }} */ { face }) => {
   const { screens, readMe } = face
   const { token, me } = useSession()
@@ -101,14 +108,14 @@ const App = (/** @type {{ face: Face }} */ { face }) => {
   const onLanguage = (/** @type {string} */ name) => setLanguage(name).then(() => setShown(name))
   if (!me)
     return html`<${SignIn} readMe=${readMe} error=${token && error} isOpening=${Boolean(token) && !error}>
-      <${Language} onChange=${onLanguage} /><//>`
+      <${Language} onChange=${onLanguage} /><//><${Waiting} />`
   // The open screen stays behind the form until somebody else signs in.
   return html`
     ${!token && html`<${SignIn} readMe=${readMe} isExpired><${Language} onChange=${onLanguage} /><//>`}
     <div key=${`${me.tenant.id} ${me.name} ${me.email}`} class="console" hidden=${!token}>
       <${Top} me=${me} route=${route} onLanguage=${onLanguage} face=${face} />
       <${Main} route=${route} me=${me} screens=${screens} />
-    </div>`
+    </div><${Waiting} />`
 }
 
 /** Shows a face, once its texts and settings are loaded. @param {Face} face @param {Promise<unknown>} [settings] */

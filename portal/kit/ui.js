@@ -91,6 +91,12 @@ export const MessageStatus = ({ status }) =>
 
 export const Time = ({ at }) => html`<time datetime=${at}>${dateTime(at)}</time>`
 
+/** Shows a phone number that a phone calls. */
+export const PhoneLink = ({ phone }) => {
+  const number = phone.replace(/(?<=\p{Nd}.*)\p{L}.*/su, '').replace(/[^\p{Nd}+]/gu, '')
+  return html`<a href=${`tel:${number}`}>${phone}</a>`
+}
+
 export const ParcelLink = ({ waybill, ...more }) =>
   html`<a href=${`#/parcel/${encodeURIComponent(waybill)}`} ...${more}>${waybill}</a>`
 

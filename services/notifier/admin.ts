@@ -28,8 +28,9 @@ import { createTokenFor, listTokens } from './access/token-commands.ts'
 import { findUnopened, refuseWrongNewest } from './channels/check-keys.ts'
 import { rotateKeys } from './channels/rotate.ts'
 import { readKeyring } from './channels/vault.ts'
-import { credentialSettings, databaseSettings, orderSettings, ordersUrl } from './config.ts'
+import { credentialSettings, databaseSettings, messagingSettings, orderSettings, ordersUrl } from './config.ts'
 import { migrateNotifier } from './database/migrate.ts'
+import { type DoctorRequest, runDoctor } from './doctor/command.ts'
 import { takeMessages } from './messages/archive.ts'
 import { type SendRequest, sendMessage } from './messages/send-command.ts'
 import { addChannel, type ChannelRequest } from './provisioning/add-channel.ts'
@@ -104,6 +105,27 @@ addTokenCommands(program, withPool, {
   create: createTokenFor,
   list: listTokens,
 })
+
+program
+  .command('doctor')
+  .description('find out whether messaging works, and what to do; ends with 1 if a line is wrong')
+  .requiredOption('--tenant <id>', 'the tenant')
+  .option('--channel <id>', 'the phone number id; without it, all numbers of the tenant')
+  .option('--fix', 'subscribe the app to the account, if that is missing')
+  .option('--json', 'print JSON', false)
+  .action(async (request: DoctorRequest) => {
+    const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...messagingSettings }), process.env)
+    const { createMessagingApi } = await import('./messaging-api/client.ts')
+    const api = createMessagingApi({
+      baseUrl: known.MESSAGING_API_URL,
+      version: known.MESSAGING_API_VERSION,
+      product: known.MESSAGING_PRODUCT,
+    })
+    const isWell = await withKeyring((pool, keyring) =>
+      runDoctor({ pool, keyring, api, publicUrl: known.PUBLIC_URL }, request),
+    ).finally(() => api.close())
+    if (!isWell) process.exitCode = 1
+  })
 
 program
   .command('keys')

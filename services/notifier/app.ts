@@ -15,6 +15,7 @@ import { createTokenKeeper, listAppSecrets } from './channels/secrets.ts'
 import { createCatalogueSyncs, createSyncChannel } from './channels/sync-templates.ts'
 import { conversationRoutes } from './conversations/routes.ts'
 import { costRoutes } from './costs/routes.ts'
+import { doctorRoutes } from './doctor/routes.ts'
 import { eventRoutes } from './events/routes.ts'
 import { inboxRoutes } from './inbox/routes.ts'
 import { listRoutes } from './messages/list-routes.ts'
@@ -61,7 +62,7 @@ export const createNotifier = async (options: NotifierOptions) => {
   await app.register(webhookRoutes, {
     pool,
     keyring,
-    listAppSecrets: (...of) => listAppSecrets(keyring)(...of).catch(keys.refuse),
+    listAppSecrets: (tx, channels, skips) => listAppSecrets(keyring)(tx, channels, skips).catch(keys.refuse),
     strangersPerMinute: options.addressLimits?.refusals,
     onReleased: onQueued,
     onActions: () => workers.actions.wake(),
@@ -87,6 +88,7 @@ export const createNotifier = async (options: NotifierOptions) => {
     await staff.register(costRoutes, { pool })
     const beforeSealing = keys.refuseWrongNewest
     await staff.register(channelRoutes, { pool, keyring, api: options.api, tokens, beforeSealing, onResumed: onQueued })
+    await staff.register(doctorRoutes, { pool, keyring, api: options.api, publicUrl: options.publicUrl })
     await staff.register(templateRoutes, { pool, syncChannel })
     await staff.register(conversationRoutes, { pool })
     await staff.register(inboxRoutes, { pool, orders, onQueued })

@@ -46,21 +46,7 @@ export const credentialSettings = {
   }),
 }
 
-const properties = {
-  ...databaseSettings,
-  ...credentialSettings,
-  ...orderSettings,
-  ...requestSettings,
-  ...tracingSettings,
-  ...demonstrationSettings,
-  ORDERS_PUBLIC_URL: PublicUrl('the URL at which browsers reach orders; without it ORDERS_PORT on this machine'),
-  DEMO_ACCESS_TOKEN: Type.Optional(Type.String({ secret: true, description: 'the access token of the demo account' })),
-  DEMO_APP_SECRET: Type.Optional(Type.String({ secret: true, description: 'the app secret of the demo account' })),
-  HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
-  NOTIFIER_PORT: Port(3001, 'the port of the notifier'),
-  LOG_LEVEL: LogLevel,
-  DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections of the process to Postgres', 1000),
-  MAX_MESSAGES_PER_BATCH: PositiveInteger(1000, 'maximum messages of one bulk request', 10_000),
+export const messagingSettings = {
   MESSAGING_API_URL: Type.String({
     default: 'https://graph.facebook.com',
     description: 'the messaging API; https outside this machine and compose',
@@ -77,6 +63,25 @@ const properties = {
     must: 'be a version such as v17.0',
   }),
   MESSAGING_PRODUCT: Type.String({ default: 'whatsapp', description: 'the product named in every request' }),
+  PUBLIC_URL: requestSettings.PUBLIC_URL,
+}
+
+const properties = {
+  ...databaseSettings,
+  ...credentialSettings,
+  ...orderSettings,
+  ...requestSettings,
+  ...tracingSettings,
+  ...demonstrationSettings,
+  ORDERS_PUBLIC_URL: PublicUrl('the URL at which browsers reach orders; without it ORDERS_PORT on this machine'),
+  DEMO_ACCESS_TOKEN: Type.Optional(Type.String({ secret: true, description: 'the access token of the demo account' })),
+  DEMO_APP_SECRET: Type.Optional(Type.String({ secret: true, description: 'the app secret of the demo account' })),
+  HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
+  NOTIFIER_PORT: Port(3001, 'the port of the notifier'),
+  LOG_LEVEL: LogLevel,
+  DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections of the process to Postgres', 1000),
+  MAX_MESSAGES_PER_BATCH: PositiveInteger(1000, 'maximum messages of one bulk request', 10_000),
+  ...messagingSettings,
   MESSAGING_CONNECTIONS: PositiveInteger(64, 'maximum messages in flight at once', 1000),
   RECIPIENT_PAUSE_SECONDS: Type.Integer({
     default: 6,

@@ -11,7 +11,7 @@ t.test('the metrics show the backlog, unknown messages, paused channels and the 
       [...(await app.inject('/metrics')).body.matchAll(names)].map(([, name, value]) => [name, Number(value)]),
     )
   const nothing = { messages_queued: 0, messages_held: 0, messages_unknown: 0, messages_late_seconds: 0 }
-  t.same(await metrics(), { ...nothing, channels_paused: 0 })
+  t.same(await metrics(), { ...nothing, channels_paused: 0, channels_without_statuses: 0 })
 
   await rows(`update channels set state = 'paused'`)
   const post = async (to: string) => (await call('POST', '/api/messages', messageTo(to))).body.data.id as string

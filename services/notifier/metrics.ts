@@ -2,6 +2,7 @@ import { createGauges } from '@courier/shared/edge/metrics.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { Counter, type Registry } from 'prom-client'
+import { selectSilentSince, silentMinutes } from './channels/silent.ts'
 import type { Tx } from './database/tables.ts'
 import { maxCounted, selectCount } from './messages/summary.ts'
 
@@ -52,6 +53,10 @@ const gauges = {
   channels_paused: [
     'Channels that send nothing until they are resumed.',
     "(select count(*)::integer from channels where state = 'paused')",
+  ],
+  channels_without_statuses: [
+    `Channels whose accepted messages have had no status for ${silentMinutes} minutes.`,
+    `(select count(*)::integer from channels c where (${selectSilentSince}) is not null)`,
   ],
   customer_actions_waiting: [
     `Actions of customers to which orders has not responded, ${capped}`,

@@ -363,3 +363,17 @@ t.test('help needs no settings', async t => {
     t.match(succeed(t, run({}, ...words)), /^Usage: orders /, words.join(' '))
   t.match(fail(t, run({}, 'nothing')), /unknown command 'nothing'/)
 })
+
+t.test('tracking-keys lists, rotates and revokes the keys of links', async t => {
+  const { orders, save } = await start(t)
+  succeed(t, orders('apply', save(tenantFile())))
+  const keys = (...args: string[]) => orders('tracking-keys', ...args, '--tenant', 'demo')
+  t.match(succeed(t, keys('rotate')), /^The tracking key 2 signs new links\./)
+  t.match(JSON.parse(succeed(t, keys('list', '--json'))), [{ key: 2, revoked_at: null }, { key: 1 }])
+  t.match(succeed(t, keys('revoke', '--key', '1')), /^Links of the tracking key 1 are no longer valid\./)
+  for (const [args, error] of [
+    [['revoke', '--key', '2'], /^orders: the tracking key 2 signs new links: rotate the keys first\n$/],
+    [['revoke', '--key', 'x'], /^orders: --key must be the number of a key\n$/],
+  ] as const)
+    t.match(fail(t, keys(...args)), error)
+})

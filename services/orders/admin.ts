@@ -26,6 +26,7 @@ import { checkFile } from './provisioning/check-file.ts'
 import { addMerchant, changePassword, deactivateMerchant, type NewMerchant } from './provisioning/merchant-commands.ts'
 import { printRestored } from './restoring/print.ts'
 import { recover } from './restoring/restored.ts'
+import { addTrackingKeyCommands } from './tracking/tracking-key-commands.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
@@ -171,6 +172,8 @@ program
       )
     if (result.unopened.length > 0) process.exitCode = 1
   })
+
+addTrackingKeyCommands(program, withPool)
 
 addAudit(program, withPool)
 

@@ -78,6 +78,7 @@ t.test('a script reads the responses to batches, with their headers and errors',
       'idempotency-replayed',
       'location',
       'etag',
+      'x-print-warnings',
     ])
   }
   t.match(responses[1]?.headers, {

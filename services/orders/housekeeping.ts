@@ -2,6 +2,7 @@ import { createHousekeeping, deleteOldKeys } from '@courier/shared/postgres/hous
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { deleteOldTokens } from './access/tokens.ts'
+import { fillPhones } from './booking/phone-columns.ts'
 import { deleteOldActions } from './customer-actions/queries.ts'
 import { decideLate } from './instructions/instruct.ts'
 import { deleteOldChanges, numberUnread } from './log/expiry.ts'
@@ -12,7 +13,8 @@ import { skipUnwanted } from './relay/queries.ts'
 
 /**
  * Folds and seals past days of the ledger, numbers changes that no client reads, and applies the default to failed
- * deliveries past their deadline. Deletes expired rows. Marks the events of tenants without messaging as relayed.
+ * deliveries past their deadline. Stores phone numbers of earlier versions anew. Deletes expired rows. Marks the events
+ * of tenants without messaging as relayed.
  */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [
@@ -26,4 +28,5 @@ export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
     deleteOldGaps,
     foldDay,
     decideLate,
+    fillPhones(),
   ])

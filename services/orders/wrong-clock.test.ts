@@ -52,6 +52,14 @@ for (const hours of [-30, 30]) {
     t.equal(await (await makeToken('-1 second')).status(), 401)
   })
 
+  t.test(`with a clock that is wrong by ${hours} hours Postgres says which expiry is in the future`, async t => {
+    const now = shiftClock(t, hours)
+    const create = (milliseconds: number) =>
+      createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan', expires: new Date(now() + milliseconds).toISOString() })
+    await t.resolves(create(hour))
+    await t.rejects(create(-hour), /--expires must be a future time/)
+  })
+
   t.test(`with a clock that is wrong by ${hours} hours webhooks carry the time of Postgres`, async t => {
     const { receiver, id } = await addReceiver()
     const now = shiftClock(t, hours)

@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { rolesFor, type StaffRole } from '../contract/staff-roles.ts'
+import { readIdempotencyKey } from '../edge/idempotency.ts'
 import { Limit, limitRequests } from '../edge/limits.ts'
 import { refuseUnknownFields } from '../edge/validator.ts'
 import { ErrorBody, httpError } from '../errors/errors.ts'
 import type { Actor } from '../postgres/audit.ts'
+import type { IdempotencyKey } from '../postgres/idempotency.ts'
 import type { FindTokenHolder } from '../postgres/token-holders.ts'
 import { bindCaller, findTokenHolder, unauthenticated } from './authenticate.ts'
 
@@ -42,6 +44,12 @@ const requireStaff =
     request.staff = { tenant, name, roles, tokenId, actor }
     bindCaller(request, { tenant, token_id: tokenId })
   }
+
+/** Reads the Idempotency-Key of a member of staff: the same key of another person is another key. */
+export const readStaffKey = (request: FastifyRequest, operation: string): IdempotencyKey | undefined => {
+  const key = readIdempotencyKey(request, `${operation} by ${request.staff.name}`)
+  return key && { ...key, formerScope: operation }
+}
 
 /** All tokens of a member of staff share one limit. */
 const writeLimitKey = ({ staff: { tenant, name } }: FastifyRequest): string => `${tenant} ${name}`

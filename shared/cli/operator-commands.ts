@@ -8,13 +8,13 @@ import { requireTenant, revokeTokenById } from './token-commands.ts'
 /** Runs a command with a pool of its own. */
 export type WithPool = <Result>(action: (pool: pg.Pool) => Promise<Result>) => Promise<Result>
 
-/** Applying a large tenant file takes longer than the statements of a request may. */
+/** Applying a large tenant file takes longer than the statements of a request may; its others wait for it. */
 const statementSeconds = 600
 
 export const openPool =
   (name: string, url: () => string): WithPool =>
   async action => {
-    const pool = createPool({ url: url(), name, connections: 2, statementSeconds })
+    const pool = createPool({ url: url(), name, connections: 2, statementSeconds, queueSeconds: statementSeconds })
     try {
       return await action(pool)
     } finally {

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { type Actor, audit, operator } from '../postgres/audit.ts'
 import { type AnyTransaction, findTenantIds, inTenant, type TenantTransaction } from '../postgres/database.ts'
-import { revokeToken } from '../postgres/tokens.ts'
+import { isFuture, revokeToken } from '../postgres/tokens.ts'
 import { readTime, UsageError } from './command-line.ts'
 
 export interface TokenRequest {
@@ -22,22 +22,17 @@ export const createTokenBy = async <Tables>(
   by: Actor,
   insert: (tx: TenantTransaction<Tables>, expiresAt: Date | null) => Promise<Created>,
 ): Promise<Created> => {
-  const expiresAt = readExpiry(expires)
+  const expiresAt = expires === undefined ? null : readTime(expires)
+  const isNoFuture = () =>
+    new UsageError(`--expires must be a future time such as 2027-01-31T00:00:00Z, not ${expires}`)
+  if (expiresAt === undefined) throw isNoFuture()
   await requireTenant(pool, tenant)
   return inTenant(pool, tenant, async (tx: TenantTransaction<Tables>) => {
+    if (expiresAt && !(await isFuture(tx, expiresAt))) throw isNoFuture()
     const { id, token } = await insert(tx, expiresAt)
     await audit(tx, tenant, by, 'token.created', id)
     return { id, token }
   })
-}
-
-/** Reads an expiry in ISO 8601; null: the token never expires. Throws UsageError for anything but a future time. */
-const readExpiry = (expires: string | undefined): Date | null => {
-  if (expires === undefined) return null
-  const expiresAt = readTime(expires)
-  if (!expiresAt || expiresAt.getTime() <= Date.now())
-    throw new UsageError(`--expires must be a future time such as 2027-01-31T00:00:00Z, not ${expires}`)
-  return expiresAt
 }
 
 /** Lists the rows of one tenant, or of all; `find` reads the rows of one tenant, without secrets. */

@@ -60,7 +60,18 @@ const table: [roles: string[], operations: string[]][] = [
       ...['getCosts', 'replyToConversation', 'readConversation'],
     ],
   ],
-  [['admin'], ['putChannel', 'registerChannel', 'checkChannel', 'resumeChannel', 'syncTemplates']],
+  [
+    ['admin'],
+    [
+      'putChannel',
+      'registerChannel',
+      'checkChannel',
+      'diagnoseChannel',
+      'subscribeChannel',
+      'resumeChannel',
+      'syncTemplates',
+    ],
+  ],
 ]
 
 t.test('each operation of staff is open to the roles that docs/staff/staff.md lists', async t => {

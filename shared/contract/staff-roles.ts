@@ -79,6 +79,8 @@ const ofNotifier: Roles = {
   putChannel: administrate,
   registerChannel: administrate,
   checkChannel: administrate,
+  diagnoseChannel: administrate,
+  subscribeChannel: administrate,
   resumeChannel: administrate,
   syncTemplates: administrate,
 }

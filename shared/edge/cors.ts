@@ -2,7 +2,8 @@ import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /** Lists the response headers that scripts may read. */
-const exposedHeaders = 'RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotency-Replayed, Location, ETag'
+const exposedHeaders =
+  'RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotency-Replayed, Location, ETag, X-Print-Warnings'
 
 /** Sets the seconds for which a browser need not repeat a preflight; each browser caps them at its own maximum. */
 const maxAge = 86_400

@@ -61,7 +61,7 @@ const readFilters = (filters: Filters, query: Query): Record<string, unknown> =>
     if (!given) continue
     fields.set(name, given.field)
     wanted[name] = filter.read(given.text)
-    if (wanted[name] === undefined) errors[given.field] = [`The ${label(name)} field must ${filter.schema.must}.`]
+    if (wanted[name] === undefined) errors[given.field] = [`The ${label(given.name)} field must ${filter.schema.must}.`]
     for (const { field, text } of others)
       if (text !== given.text) errors[field] = [`The ${field} field must equal ${given.field}: they are one filter.`]
   }
@@ -75,11 +75,13 @@ const readFilters = (filters: Filters, query: Query): Record<string, unknown> =>
 }
 
 /** Lists the fields of the query that give a filter, with their texts. A blank field counts as absent. */
-const listTexts = (query: Query, names: readonly string[]): { field: string; text: string }[] =>
-  [...names, ...names.map(bracket)].flatMap(field => {
-    const text = String(query[field] ?? '').trim()
-    return text === '' ? [] : { field, text }
-  })
+const listTexts = (query: Query, names: readonly string[]): { name: string; field: string; text: string }[] =>
+  [...names.map(name => [name, name] as const), ...names.map(name => [name, bracket(name)] as const)].flatMap(
+    ([name, field]) => {
+      const text = String(query[field] ?? '').trim()
+      return text === '' ? [] : { name, field, text }
+    },
+  )
 
 const isEmptyRange = (from: unknown, to: unknown): boolean =>
   from !== undefined && to !== undefined && isAfter(from as DateOrTime, to as DateOrTime)

@@ -30,6 +30,7 @@ export type Action =
   | `tenant.${'applied'}`
   | `token.${'created' | 'revoked'}`
   | `keys.${'rotated'}`
+  | `tracking_key.${'rotated' | 'revoked'}`
   | `database.${'restored'}`
   | `merchant.${'logged_in' | 'logged_out'}`
   | `staff.${'added' | 'role_changed' | 'password_changed' | 'deactivated' | 'logged_in' | 'logged_out'}`
@@ -38,7 +39,7 @@ export type Action =
   | `recipient.${'read'}`
   | `request.${'accepted' | 'declined'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`
-  | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`
+  | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed' | 'subscribed'}`
   | `conversation.${'opted_out' | 'opted_in'}`
   | `templates.${'synced'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { makePatient, whenSilent } from './patience.ts'
 import { Opening, TenantQuery } from './pipelined.ts'
 import { inTenantShare } from './tenant-share.ts'
 
@@ -11,15 +12,11 @@ interface PoolOptions {
   connections: number
   /** Limits the seconds of a statement. The default is 4. */
   statementSeconds?: number
+  /** Limits the seconds to wait for a connection of a pool that makes no progress. The default is 2. */
+  queueSeconds?: number
   /** Is called when an idle connection dies. */
   onIdleError?: (error: Error) => void
 }
-
-/**
- * Postgres responds to a `begin` at once, whatever follows it: after this long without a response the connection is
- * silent.
- */
-const silentMilliseconds = 2_000
 
 /**
  * Postgres ends a transaction that gets no statement for this long: the client of a silent connection has given up.
@@ -28,8 +25,9 @@ const silentMilliseconds = 2_000
 const idleMilliseconds = 5_000
 
 /**
- * Creates a pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is
- * silent, the pool closes its idle connections, which may be silent too. Returns int8 and numeric as text.
+ * Creates a pool that waits for a connection as `makePatient` says, and `statementSeconds` for a statement. Once a
+ * connection is silent, the pool closes its idle connections, which may be silent too. Returns int8 and numeric as
+ * text.
  */
 export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
   const { statementSeconds = 4, onIdleError = () => {} } = options
@@ -38,7 +36,6 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
     connectionString: url,
     application_name: name,
     max: connections,
-    connectionTimeoutMillis: 2_000,
     statement_timeout: statementMilliseconds,
     query_timeout: statementMilliseconds + 500,
     idle_in_transaction_session_timeout: Math.max(idleMilliseconds, statementMilliseconds),
@@ -46,6 +43,7 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
     keepAliveInitialDelayMillis: 5_000,
     pipeline: true,
   } as pg.PoolConfig)
+  makePatient(pool, options.queueSeconds)
   return withErrorListeners(pool, onIdleError)
 }
 
@@ -196,17 +194,12 @@ export const readInTenant = <Row extends pg.QueryResultRow>(
 
 const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Promise<pg.QueryResult> =>
   new Promise((resolve, reject) => {
-    const silence = setTimeout(() => findStream(client).destroy(new Error('query read timeout')), silentMilliseconds)
-    const reading = new TenantQuery(
-      tenant,
-      query,
-      () => clearTimeout(silence),
-      (error, result) => {
-        clearTimeout(silence)
-        if (error) reject(error)
-        else resolve(result)
-      },
-    )
+    const begun = watchBegin(client)
+    const reading = new TenantQuery(tenant, query, begun, (error, result) => {
+      begun()
+      if (error) reject(error)
+      else resolve(result)
+    })
     client.query(reading as unknown as pg.QueryConfig)
   })
 
@@ -233,9 +226,18 @@ type LocalSettings = Readonly<Record<string, string>>
 /** Starts a transaction with these settings. The first query follows in the same write, before the response. */
 const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<void> =>
   new Promise((resolve, reject) => {
-    const opening = new Opening(statements, settings, error => (error ? reject(error) : resolve()))
-    client.query(Object.assign(opening, { query_timeout: silentMilliseconds }) as unknown as pg.QueryConfig)
+    const begun = watchBegin(client)
+    const opening = new Opening(statements, settings, error => {
+      begun()
+      if (error) reject(error)
+      else resolve()
+    })
+    client.query(opening as unknown as pg.QueryConfig)
   })
+
+/** Breaks the connection unless the function that it returns is called before the connection counts as silent. */
+const watchBegin = (client: pg.PoolClient): (() => void) =>
+  whenSilent(() => findStream(client).destroy(new Error('query read timeout')))
 
 /** Rolls back and releases the connection; a broken connection is discarded. */
 const abandon = (client: pg.PoolClient): Promise<void> =>
@@ -309,7 +311,7 @@ export const isUnavailable = (error: unknown): boolean => {
 /** Returns true if the database was lost, before or while a transaction committed. */
 export const isLost = (error: unknown): boolean => error instanceof CommitInDoubt || isUnavailable(error)
 
-/** Rejects when the database is unavailable: within two seconds for a connection, and two more for the query. */
+/** Rejects when the database is silent: within two seconds for a connection, and two more for the query. */
 export const checkReachable = (pool: pg.Pool): Promise<unknown> =>
   pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
 

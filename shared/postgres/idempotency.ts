@@ -6,6 +6,11 @@ import { type AnyTransaction, query } from './database.ts'
 export interface IdempotencyKey {
   /** Names the caller and the operation: the same key in another scope is another key. */
   readonly scope: string
+  /**
+   * Is the scope of version 0.2.0: its processes, beside this one, store and find the key there. Its response repeats
+   * for the same body only.
+   */
+  readonly formerScope?: string
   readonly key: string
   readonly fingerprint: Buffer
 }
@@ -32,12 +37,22 @@ const isKey = (tenant: string, { scope, key }: IdempotencyKey) =>
  */
 export const claimKey = async (tx: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
   const lock = lockNumber(tenant, claimed)
-  const [[locking], [earlier]] = await Promise.all([
+  const { formerScope: scope, ...former } = claimed
+  const findStored = (sought: IdempotencyKey, condition = sql`true`) =>
+    query<{ fingerprint: Buffer; result: string[] }>(tx)`
+      select fingerprint, result from idempotency_keys key
+      where ${isKey(tenant, sought)} and not (${isOld}) and ${condition}`
+  // A key that this version stored under both scopes is the one of its person only.
+  const isOfFormer = sql<boolean>`not exists (
+    select from idempotency_keys twin where twin.tenant_id = ${tenant} and twin.idempotency_key = key.idempotency_key
+      and starts_with(twin.scope, key.scope || ' by ') and twin.created_at = key.created_at)`
+  const [[locking], [stored], [before]] = await Promise.all([
     query<{ isLocked: boolean }>(tx)`
       select pg_try_advisory_xact_lock(${lock}::bigint) as "isLocked" from tenants where tenant_id = ${tenant}`,
-    query<{ fingerprint: Buffer; result: string[] }>(tx)`
-      select fingerprint, result from idempotency_keys where ${isKey(tenant, claimed)} and not (${isOld})`,
+    findStored(claimed),
+    scope === undefined ? [] : findStored({ ...former, scope }, isOfFormer),
   ])
+  const earlier = stored ?? (before?.fingerprint.equals(claimed.fingerprint) ? before : undefined)
   if (!earlier) return locking?.isLocked ? { kind: 'free' } : { kind: 'running' }
   const isSame = earlier.fingerprint.equals(claimed.fingerprint)
   return isSame ? { kind: 'finished', result: earlier.result } : { kind: 'other_body' }
@@ -60,11 +75,14 @@ export const insertKey = async (
   claimed: IdempotencyKey,
   result: readonly string[],
 ): Promise<void> => {
-  const { scope, key, fingerprint } = claimed
-  await Promise.all([
-    deleteExpiredKey(tx, tenant, claimed),
+  const { scope, formerScope, key, fingerprint } = claimed
+  const insert = (scope: string, end = sql``) =>
     sql`
       insert into idempotency_keys (tenant_id, scope, idempotency_key, fingerprint, result, created_at)
-      values (${tenant}, ${scope}, ${key}, ${fingerprint}, ${result}::text[], now())`.execute(tx),
+      values (${tenant}, ${scope}, ${key}, ${fingerprint}, ${result}::text[], now()) ${end}`.execute(tx)
+  await Promise.all([
+    deleteExpiredKey(tx, tenant, claimed),
+    insert(scope),
+    ...(formerScope === undefined ? [] : [insert(formerScope, sql`on conflict do nothing`)]),
   ])
 }

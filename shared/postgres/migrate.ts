@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { withErrorListeners } from './database.ts'
+import { makePatient } from './patience.ts'
 
 /**
  * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, each in a transaction
@@ -12,8 +13,9 @@ import { withErrorListeners } from './database.ts'
  * (docs/operators/upgrade.md). Throws UnsupportedPostgres.
  */
 export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
-  const options = { connectionString: url, max: 1, application_name: 'migrate', connectionTimeoutMillis: 5_000 }
+  const options = { connectionString: url, max: 1, application_name: 'migrate' }
   const pool = withErrorListeners(new pg.Pool(options), () => {})
+  makePatient(pool)
   try {
     await refuseOldPostgres(pool)
     const files = (await readdir(folder)).filter(file => file.endsWith('.sql')).sort()

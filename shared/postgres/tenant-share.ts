@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { Gauge, type Registry } from 'prom-client'
+import { limitWait } from './patience.ts'
 
 /**
  * Counts the tasks of a tenant that hold a connection, and lists the tasks that wait for one; a share without tasks is
@@ -17,8 +18,8 @@ const limitShare = ({ max }: pg.PoolOptions): number => (max < 5 ? max : Math.fl
 
 /**
  * Runs `task`, which takes one connection of the pool, once the tenant holds fewer connections than its share: only
- * transactions of one tenant wait for each other's locks, and other tenants go on. Rejects, as the pool does, after its
- * connectionTimeoutMillis without a connection.
+ * transactions of one tenant wait for each other's locks, and other tenants go on. Rejects when the pool would refuse a
+ * wait as long.
  */
 export const inTenantShare = async <Result>(
   pool: pg.Pool,
@@ -30,7 +31,7 @@ export const inTenantShare = async <Result>(
   const share = shares.get(tenant) ?? { held: 0, waiting: new Set() }
   shares.set(tenant, share)
   if (share.held < limitShare(pool.options)) share.held++
-  else await waitForShare(share, pool.options.connectionTimeoutMillis ?? 0)
+  else await waitForShare(share, pool)
   try {
     return await task()
   } finally {
@@ -45,17 +46,18 @@ const countWaiting = (pool: pg.Pool): number =>
   [...(pools.get(pool)?.values() ?? [])].reduce((count, { waiting }) => count + waiting.size, 0)
 
 /** Resolves when a task that ends passes its connection on. */
-const waitForShare = ({ waiting }: Share, milliseconds: number): Promise<void> => {
+const waitForShare = ({ waiting }: Share, pool: pg.Pool): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const start = (): void => {
-    clearTimeout(timer)
+    endWait()
     waiting.delete(start)
     resolve()
   }
-  const timer = setTimeout(() => {
+  const endWait = limitWait(pool, () => {
+    endWait()
     waiting.delete(start)
     reject(new Error('timeout exceeded when trying to connect: the tenant holds its share of the connections'))
-  }, milliseconds)
+  })
   waiting.add(start)
   return promise
 }

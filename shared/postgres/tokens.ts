@@ -17,6 +17,12 @@ export const newToken = () => {
   return { id, token, hash: hashToken(token) }
 }
 
+/** Returns true for a time that is yet to come by the clock of Postgres, which ends tokens. */
+export const isFuture = async (tx: AnyTransaction, time: Date): Promise<boolean> => {
+  const [row] = await query<{ isFuture: boolean }>(tx)`select ${time}::timestamptz > clock_timestamp() as "isFuture"`
+  return row?.isFuture === true
+}
+
 const form = /^courier_([\w-]{48})$/
 
 /** Returns true if `newToken` could have made it: separates garbage from tokens without a look-up. */

@@ -20,6 +20,9 @@ const NumberFields = closed({
     description: 'The certificate that /register must send (docs/merchants/contract.md#register).',
   }),
   quality_rating: oneOf(['GREEN', 'YELLOW', 'RED', 'UNKNOWN']),
+  subscribed: Type.Boolean({
+    description: 'True if the app is subscribed to the account; otherwise the number sends no webhooks.',
+  }),
 })
 
 export type PhoneNumber = Static<typeof NumberFields> & { phone_number_id: string }

@@ -11,6 +11,7 @@ export const demoNumber: Omit<PhoneNumber, 'app_secret'> = {
   pin: '123456',
   certificate: 'demo-certificate',
   quality_rating: 'GREEN',
+  subscribed: true,
 }
 
 const demoToken: Omit<AccessToken, 'access_token'> = {

@@ -33,6 +33,16 @@ const templates: Template[] = [
     quality_score: { score: 'RED' },
   },
   {
+    ...utility('1387372356726619', 'login_code', [
+      body('{{1}} is your code.'),
+      {
+        type: 'BUTTONS',
+        buttons: [{ type: 'URL', text: 'Copy code', url: 'https://www.whatsapp.com/otp/code/?code=otp{{1}}' }],
+      },
+    ]),
+    category: 'AUTHENTICATION',
+  },
+  {
     ...utility('1387372356726606', 'weekend_offer', [body('Hello {{1}}, send two parcels and pay for one.')]),
     status: 'REJECTED',
     category: 'MARKETING',

@@ -23,7 +23,7 @@ export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { 
 
   app.get<OfNumber>('/:id', (request, reply) => {
     const number = findNumber(world, request, request.params.id, 'whatsapp_business_management')
-    const known = listFields(number)
+    const known = listFields(number, world.behaviour.webhook_url)
     const names = readFields(request.query.fields ?? defaultFields, 'WhatsAppBusinessPhoneNumber', Object.keys(known))
     const fields = Object.entries(known).filter(([name]) => name === 'id' || names.includes(name))
     return respond(world, request, reply, () => Object.fromEntries(fields))
@@ -33,7 +33,7 @@ export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { 
 const defaultFields = ['verified_name', 'code_verification_status', 'display_phone_number', 'quality_rating', 'id']
 
 /** Returns the fields of a number that a client may request (docs/contributors/messaging-api.md#numbers-and-tokens). */
-const listFields = (number: PhoneNumber): Record<string, unknown> => ({
+const listFields = (number: PhoneNumber, callback: string | null): Record<string, unknown> => ({
   id: number.phone_number_id,
   display_phone_number: number.display_phone_number,
   verified_name: number.verified_name,
@@ -44,6 +44,7 @@ const listFields = (number: PhoneNumber): Record<string, unknown> => ({
   platform_type: number.registered ? 'CLOUD_API' : 'NOT_APPLICABLE',
   throughput: { level: number.registered ? 'STANDARD' : 'NOT_APPLICABLE' },
   health_status: viewHealth(number),
+  webhook_configuration: { ...(callback && { application: callback }) },
 })
 
 const viewHealth = ({ registered, phone_number_id, waba_id }: PhoneNumber) => {
@@ -61,7 +62,7 @@ const viewHealth = ({ registered, phone_number_id, waba_id }: PhoneNumber) => {
   return { can_send_message, entities }
 }
 
-const demoAppId = '670843887433847'
+export const demoAppId = '670843887433847'
 
 /** Checks a registration; returns its PIN. Throws 100, 131045 for a wrong certificate or 133005 for a wrong PIN. */
 const checkRegistration = (number: PhoneNumber, body: unknown): string => {

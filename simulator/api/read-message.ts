@@ -3,10 +3,11 @@ import type { Static } from '@sinclair/typebox'
 import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler'
 import type { ValueError } from '@sinclair/typebox/errors'
 import { GraphError, parameterRequired } from '../graph/errors.ts'
-import { ButtonsBody, type MessageBody, ReadBody, TemplateBody, TextBody } from '../messages/bodies.ts'
+import { AskNumberBody, ButtonsBody, type MessageBody, ReadBody, TemplateBody, TextBody } from '../messages/bodies.ts'
+import { findPhone, isUserId } from '../messages/people.ts'
 
 const schemas = { template: TemplateBody, text: TextBody, interactive: ButtonsBody }
-const checks = [ReadBody, ...Object.values(schemas)].map(schema => TypeCompiler.Compile(schema))
+const checks = [ReadBody, AskNumberBody, ...Object.values(schemas)].map(schema => TypeCompiler.Compile(schema))
 
 const otherTypes = 'audio contacts document image location reaction sticker video'.split(' ')
 
@@ -27,7 +28,7 @@ export const readMessage = (body: unknown): MessageBody | Static<typeof ReadBody
 }
 
 const requireUniqueButtons = (body: MessageBody): MessageBody => {
-  if (body.type !== 'interactive') return body
+  if (body.type !== 'interactive' || body.interactive.type !== 'button') return body
   const replies = body.interactive.action.buttons.map(({ reply }) => reply)
   for (const field of ['id', 'title'] as const)
     if (new Set(replies.map(reply => reply[field])).size < replies.length)
@@ -60,8 +61,12 @@ const toRefusal = ({ path, type, value, schema }: ValueError): GraphError => {
 
 const quote = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)
 
-/** Returns the recipient in digits (docs/contributors/messaging-api.md#recipient); all are international. */
-export const readRecipient = (to: string): string => {
+/**
+ * Returns the recipient in digits (docs/contributors/messaging-api.md#recipient); all are international. A user id
+ * stands for its person's number if that is known.
+ */
+export const readRecipient = (to: string, isToUserId: boolean): string => {
+  if (isUserId(to)) return isToUserId ? findPhone(to) : to
   const digits = to.replace(/[+\-() ]/g, '')
   if (!/^[1-9][0-9]{5,14}$/.test(digits))
     throw new GraphError(131009, { details: `to: "${quote(to)}" is not a phone number` })

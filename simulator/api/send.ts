@@ -2,9 +2,10 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { PhoneNumber } from '../accounts/account.ts'
 import { catalogue } from '../accounts/demo-templates.ts'
 import { type Template, toKey } from '../accounts/template.ts'
-import { GraphError } from '../graph/errors.ts'
-import type { MessageBody } from '../messages/bodies.ts'
+import { GraphError, parameterRequired } from '../graph/errors.ts'
+import { askNumber, type MessageBody } from '../messages/bodies.ts'
 import { type Message, makeMessageId } from '../messages/message.ts'
+import { isUserId } from '../messages/people.ts'
 import { isOpen, planStatuses } from '../world/report.ts'
 import type { World } from '../world/world.ts'
 import { findNumber } from './caller.ts'
@@ -30,15 +31,20 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
     if (message.template) checkParameters(message.template, message.components)
     else if (!isOpen(world, sender.phone_number_id, message.to)) throw new GraphError(131047)
     if (message.to === sender.display_phone_number.replace(/\D/g, '')) throw new GraphError(131021)
+    if (message.isToUserId && message.template?.category === 'AUTHENTICATION') throw new GraphError(131062)
     const accept = () => {
       countMessage(world, sender.phone_number_id)
       message.acceptedAt = Date.now()
-      world.messages.add(message)
-      planStatuses(world, message)
+      // See docs/contributors/messaging-api.md#people: a user id in `to` is accepted and dropped.
+      if (!isUserId(body.to ?? '')) {
+        world.messages.add(message)
+        planStatuses(world, message)
+      }
+      const user = { input: body.recipient, user_id: body.recipient }
       // See docs/contributors/messaging-api.md#accepted.
       return {
         messaging_product: 'whatsapp',
-        contacts: [{ input: body.to, wa_id: message.to }],
+        contacts: [message.isToUserId ? user : { input: body.to, wa_id: message.to }],
         messages: [{ id: message.id, ...(message.template && { message_status: 'accepted' }) }],
       }
     }
@@ -50,8 +56,17 @@ const isReceived = ({ inbox }: World, { phone_number_id }: PhoneNumber, id: stri
   inbox.newestFirst().some(inbound => inbound.id === id && inbound.phone_number_id === phone_number_id)
 
 const makeMessage = ({ phone_number_id: phoneNumberId }: PhoneNumber, body: MessageBody): Message => {
-  const to = readRecipient(body.to)
-  const own = { id: makeMessageId(to), phoneNumberId, to, callback: body.biz_opaque_callback_data, acceptedAt: 0 }
+  if (body.to === undefined && body.recipient === undefined) throw parameterRequired('to')
+  const isToUserId = body.to === undefined
+  const to = readRecipient(body.to ?? body.recipient ?? '', isToUserId)
+  const own = {
+    id: makeMessageId(to),
+    phoneNumberId,
+    to,
+    isToUserId,
+    callback: body.biz_opaque_callback_data,
+    acceptedAt: 0,
+  }
   return {
     ...own,
     statuses: [],
@@ -67,7 +82,8 @@ const readContent = (body: MessageBody): Partial<Message> => {
   if (body.type === 'text') return { text: body.text.body }
   if (body.type === 'interactive') {
     const { action, body: content } = body.interactive
-    return { text: content.text, replies: action.buttons.map(({ reply }) => reply) }
+    const replies = 'buttons' in action ? action.buttons.map(({ reply }) => reply) : [askNumber]
+    return { text: content.text, replies }
   }
   const { name, language, components = [] } = body.template
   return { template: findSendable(name, language.code), components }

@@ -1,4 +1,4 @@
-import { closed } from '@courier/shared/schemas.ts'
+import { closed, oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 /** Describes the simulator's behaviour: settings define it, and PUT /control/behaviour changes it at run time. */
@@ -26,6 +26,13 @@ export const Behaviour = closed(
       description: 'The messages per second beyond which a number gets error 130429; 0 sets no limit.',
       must: 'be a whole number, 0 to 1000000',
     }),
+    people: oneOf(['phones', 'both', 'user_ids', 'user_ids_in_from'], {
+      description:
+        'How webhooks name people: by phone number, by that and the user id, by the user id alone, or by a user id in the fields for phone numbers.',
+    }),
+    prices: oneOf(['2026-10', '2025-07'], {
+      description: 'The prices in force: since October 2026 or, as before, with utility messages free in open windows.',
+    }),
   },
   { title: 'Behaviour' },
 )
@@ -36,4 +43,6 @@ export const defaultBehaviour: Behaviour = {
   delay_factor: 1,
   answer_latency_ms: 0,
   throughput_per_second: 80,
+  people: 'phones',
+  prices: '2026-10',
 }

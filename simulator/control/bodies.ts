@@ -1,6 +1,7 @@
 import { closed, oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { Outage, statusWords } from '../trouble/trouble.ts'
+import { personEvents } from '../world/events.ts'
 
 const Phone = Type.String({
   maxLength: 16,
@@ -34,6 +35,11 @@ export const Inbound = closed({
       { description: 'A location, instead of a text.' },
     ),
   ),
+  message: Type.Optional(
+    Type.Intersect([Type.Object({ type: Type.String() }), Type.Record(Type.String(), Type.Unknown())], {
+      description: 'Any other content, as the real API writes it.',
+    }),
+  ),
 })
 export type Inbound = Static<typeof Inbound>
 
@@ -46,6 +52,16 @@ export const Press = closed({
   ),
 })
 export type Press = Static<typeof Press>
+
+export const PersonEvent = closed({
+  kind: oneOf(personEvents, {
+    description: 'change: the person has a new phone number, and so a new user id.',
+  }),
+  person: Phone,
+  text: Type.Optional(Type.String({ description: 'The text of an echo, or the new phone number in digits.' })),
+  phone_number_id: PhoneNumberId,
+})
+export type PersonEvent = Static<typeof PersonEvent>
 
 export const StatusReport = closed({
   message_id: Type.String(),

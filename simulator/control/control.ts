@@ -5,9 +5,10 @@ import { listButtons } from '../accounts/template.ts'
 import type { Behaviour } from '../basics/behaviour.ts'
 import { type Message, type MessageFilter, viewMessage } from '../messages/message.ts'
 import type { Outage, Script } from '../trouble/trouble.ts'
+import { reportEvent } from '../world/events.ts'
 import { receive, reportStatus } from '../world/report.ts'
 import { cutHanging, type World } from '../world/world.ts'
-import type { Inbound, Press, StatusReport } from './bodies.ts'
+import type { Inbound, PersonEvent, Press, StatusReport } from './bodies.ts'
 
 /** Creates the actions of the control routes, which a test in the same process may run directly. */
 export const createControl = (world: World) => ({
@@ -33,7 +34,8 @@ export const createControl = (world: World) => ({
     cutHanging(world)
   },
   inbound: ({ phone_number_id, ...inbound }: Inbound) => {
-    if (!inbound.text && !inbound.button && !inbound.location) throw invalid({ text: [required('text')] })
+    if (!inbound.text && !inbound.button && !inbound.location && !inbound.message)
+      throw invalid({ text: [required('text')] })
     return receive(world, pickNumber(world, phone_number_id), inbound)
   },
   press: ({ message_id, index, from, copies }: Press) => {
@@ -42,6 +44,8 @@ export const createControl = (world: World) => ({
     const button = findButton(message, index)
     return receive(world, number, { from: from ?? message.to, button, to: message }, copies)
   },
+  event: ({ phone_number_id, ...event }: PersonEvent): void =>
+    reportEvent(world, pickNumber(world, phone_number_id), event),
   /** Sends a status of a message now, regardless of its earlier statuses. */
   status: ({ message_id, status, code }: StatusReport): void =>
     reportStatus(world, pickMessage(world, message_id), status, code),

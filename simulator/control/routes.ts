@@ -4,7 +4,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { NumberChange, TokenChange } from '../accounts/account.ts'
 import { Behaviour } from '../basics/behaviour.ts'
 import { Script } from '../trouble/trouble.ts'
-import { Inbound, ListQuery, MessageQuery, OutageMode, Press, StatusReport } from './bodies.ts'
+import { Inbound, ListQuery, MessageQuery, OutageMode, PersonEvent, Press, StatusReport } from './bodies.ts'
 import type { Control } from './control.ts'
 
 const tags = ['control']
@@ -49,5 +49,12 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   change('PUT', '/outage', 'Start or end an outage', OutageMode, ({ mode }) => control.outage(mode))
   change('POST', '/inbound', 'Let a person write, share a location or tap a quick reply', Inbound, control.inbound)
   change('POST', '/presses', 'Let a person press a button of a message', Press, control.press)
+  change(
+    'POST',
+    '/events',
+    'Let a person call, change number or preferences, or the app write',
+    PersonEvent,
+    control.event,
+  )
   change('POST', '/statuses', 'Send a status of a message now', StatusReport, control.status)
 }

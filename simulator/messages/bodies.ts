@@ -38,7 +38,9 @@ export type Component = Static<typeof Component>
 const common = {
   messaging_product: Type.Literal('whatsapp'),
   recipient_type: Type.Optional(Type.Literal('individual')),
-  to: Type.String(),
+  to: OptionalText,
+  /** Names a person by the user id. */
+  recipient: OptionalText,
   biz_opaque_callback_data: Type.Optional(Type.String({ maxLength: 512 })),
 }
 
@@ -88,4 +90,22 @@ export const ReadBody = closed({
   message_id: Type.String(),
   typing_indicator: Type.Optional(closed({ type: Type.Literal('text') })),
 })
-export type MessageBody = Static<typeof TemplateBody> | Static<typeof TextBody> | Static<typeof ButtonsBody>
+
+/** Asks a person for the phone number (docs/contributors/messaging-api.md#people). */
+export const AskNumberBody = closed({
+  ...common,
+  type: Type.Literal('interactive'),
+  interactive: closed({
+    type: Type.Literal('request_contact_info'),
+    body: closed({ text: Type.String({ minLength: 1, maxLength: 1024 }) }),
+    action: closed({ name: Type.Literal('request_contact_info') }),
+  }),
+})
+export type MessageBody =
+  | Static<typeof TemplateBody>
+  | Static<typeof TextBody>
+  | Static<typeof ButtonsBody>
+  | Static<typeof AskNumberBody>
+
+/** Is the button of a message that asks for the phone number. */
+export const askNumber = { id: 'request_contact_info', title: 'Share phone number' }

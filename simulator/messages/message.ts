@@ -9,6 +9,8 @@ export interface Message {
   id: string
   phoneNumberId: string
   to: string
+  /** The message was sent to the person's user id. */
+  isToUserId: boolean
   /** undefined: the message is a text. */
   template: Template | undefined
   components: Component[]

@@ -29,9 +29,9 @@ t.test('a message is sent, delivered and read', async t => {
   t.match(control.messages()[0]?.statuses, [{ status: 'sent' }, { status: 'delivered' }, { status: 'read' }])
 })
 
-t.test('utility messages are free for a person who wrote, and only for that person', async t => {
+t.test('before October 2026 utility messages are free for a person who wrote, and only for that person', async t => {
   const callback = await receiveWebhooks(t)
-  const { send, control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const { send, control, awaitIdle } = await build(t, { behaviour: { webhook_url: callback.url, prices: '2025-07' } })
   control.inbound({ from: '+94771234567', text: 'Hello' })
   await send(message({ to: '94771234567' }))
   await send(message({ to: '94772222222' }))
@@ -40,6 +40,25 @@ t.test('utility messages are free for a person who wrote, and only for that pers
     .statuses()
     .flatMap(({ recipient_id, pricing }) => (pricing ? [`${recipient_id} ${pricing.type}`] : []))
   t.strictSame([...new Set(types)].sort(), ['94771234567 free_customer_service', '94772222222 regular'])
+})
+
+t.test('since October 2026 the first thousand replies of a month are free, and nothing else', async t => {
+  const callback = await receiveWebhooks(t)
+  const behaviour = { webhook_url: callback.url, throughput_per_second: 0, delay_factor: 0 }
+  const { send, control, awaitIdle } = await build(t, { behaviour })
+  control.inbound({ from: '+94771234567', text: 'Hello' })
+  const reply = { messaging_product: 'whatsapp', to: '94771234567', type: 'text', text: { body: 'Yes' } }
+  await send(message({ to: '94771234567' }))
+  for (let sent = 0; sent < 1002; sent++) await send(reply)
+  await awaitIdle()
+  const delivered = callback.statuses().filter(({ status }) => status === 'delivered')
+  const types = delivered.map(({ pricing }) => `${pricing.category} ${pricing.type}`)
+  const counts = Object.fromEntries(
+    Map.groupBy(types, type => type)
+      .entries()
+      .map(([type, all]) => [type, all.length]),
+  )
+  t.strictSame(counts, { 'utility regular': 1, 'service free_customer_service': 1000, 'service regular': 2 })
 })
 
 t.test('a webhook is signed over its bytes, which are plain ASCII', async t => {

@@ -2,7 +2,14 @@ import { closed, oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 /** Names the messaging API's requests by the last word of their path; `phone_number` is the number itself. */
-export const requestNames = ['messages', 'register', 'phone_number', 'message_templates', 'debug_token'] as const
+export const requestNames = [
+  'messages',
+  'register',
+  'phone_number',
+  'message_templates',
+  'debug_token',
+  'subscribed_apps',
+] as const
 export type RequestName = (typeof requestNames)[number]
 
 export const statusWords = ['sent', 'delivered', 'read', 'failed'] as const

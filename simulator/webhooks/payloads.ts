@@ -1,23 +1,28 @@
 import type { PhoneNumber } from '../accounts/account.ts'
+import type { Behaviour } from '../basics/behaviour.ts'
 import { findFacts } from '../graph/error-table.ts'
 import { findDetails } from '../graph/errors.ts'
 import type { Message } from '../messages/message.ts'
+import { toUserId, writePerson } from '../messages/people.ts'
 
-/** An update is a status, or an inbound message with its sender. */
-export type Update = { status: object } | { contact: object; message: object }
+/** An update is a status, an inbound message with its sender, or the value of another change. */
+export type Update = { status: object } | { contact: object; message: object } | { field: string; value: object }
 
 /** Builds a status event (docs/contributors/messaging-api.md#status-events). */
 export const writeStatus = (
   message: Message,
   { status, at, code }: Message['statuses'][number],
-  isWindowOpen: boolean,
+  isFree: boolean,
+  behaviour: Behaviour,
 ): object => ({
   id: message.id,
   status,
   timestamp: toSeconds(at),
-  recipient_id: message.to,
+  ...(message.isToUserId
+    ? { recipient_user_id: toUserId(message.to) }
+    : writePerson(behaviour, message.to, 'recipient_id', 'recipient_user_id')),
   ...(message.callback !== undefined && { biz_opaque_callback_data: message.callback }),
-  ...(code === undefined ? writePrice(message, status, at, isWindowOpen) : { errors: [toError(code)] }),
+  ...(code === undefined ? writePrice(message, status, at, isFree) : { errors: [toError(code)] }),
 })
 
 const toSeconds = (at: number): string => String(Math.floor(at / 1000))
@@ -31,18 +36,19 @@ const toError = (code: number): object => ({
 })
 
 /** Prices `sent`, `delivered`, and a `read` without `delivered` (docs/contributors/messaging-api.md#pricing). */
-const writePrice = (message: Message, status: string, at: number, isWindowOpen: boolean): object => {
+const writePrice = (message: Message, status: string, at: number, isFree: boolean): object => {
   if (status === 'read' && message.statuses.some(earlier => earlier.status === 'delivered')) return {}
-  const category = message.template?.category.toLowerCase() ?? 'service'
+  const category = findPriceCategory(message)
   const conversation = {
     id: message.id.slice(-32).toLowerCase(),
     ...(status === 'sent' && { expiration_timestamp: toSeconds(at + 86_400_000) }),
     origin: { type: category },
   }
-  const isFree = isWindowOpen && category === 'utility'
   const type = isFree ? 'free_customer_service' : 'regular'
   return { conversation, pricing: { billable: !isFree, pricing_model: 'PMP', type, category } }
 }
+
+export const findPriceCategory = (message: Message): string => message.template?.category.toLowerCase() ?? 'service'
 
 /** Builds the envelope of one number's updates. Adjacent statuses share a change. */
 export const writeEnvelope = (number: PhoneNumber, updates: Update[]): object => {
@@ -53,8 +59,10 @@ export const writeEnvelope = (number: PhoneNumber, updates: Update[]): object =>
     if (event && statuses) statuses.push(event)
     else {
       statuses = event && [event]
-      const content = 'status' in update ? { statuses } : { contacts: [update.contact], messages: [update.message] }
-      changes.push({ field: 'messages', value: { ...writeHead(number), ...content } })
+      const { field, value } = 'field' in update ? update : { field: 'messages', value: undefined }
+      const content =
+        value ?? ('contact' in update ? { contacts: [update.contact], messages: [update.message] } : { statuses })
+      changes.push({ field, value: { ...writeHead(number), ...content } })
     }
   }
   const entry = { id: number.waba_id, time: Math.floor(Date.now() / 1000), changes }

@@ -41,6 +41,8 @@ export const createWorld = ({ secrets, accounts: others, behaviour: changed, log
     lastInbound: new Map<string, number>(),
     requests: createRequestLog(2000, logger),
     /** Holds the times of the last messages of each number, in milliseconds, to limit its throughput. */
+    /** Holds the ids of the service messages that were free, by number and month. */
+    serviceMessages: new Map<string, Set<string>>(),
     sentAt: new Map<string, { times: number[]; next: number }>(),
     scripts: createScripts(),
     callback: createCallback({ behaviour, clock, logger, findNumber: id => accounts.numbers.get(id) }),

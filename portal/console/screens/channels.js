@@ -76,6 +76,35 @@ const Health = ({ checked: { ok, problems, warnings, number } }) => html`
     ${[...problems, ...warnings].map(sentence => html`<p key=${sentence}>${sentence}</p>`)}
   </div>`
 
+const marks = { ok: '✓', warning: '!', wrong: '✗' }
+
+/** Shows the answers to "does messaging work?", and subscribes the app where that is what is missing. */
+const Doctor = ({ id }) => {
+  const [lines, setLines] = useState(/** @type {any[]} */ ([]))
+  const show = async (/** @type {Promise<any>} */ asking) => {
+    const { data } = await asking
+    setLines(data)
+    announce(t(data.some(line => line.state === 'wrong') ? 'doctor.ill' : 'doctor.healthy'))
+  }
+  const subscribe = () => show(notifier(`${pathOf(id)}/subscribe`, { method: 'POST', body: {} }))
+  const isUnsubscribed = lines.some(({ check, state }) => check === 'subscription' && state === 'wrong')
+  return html`<div class="row"><${Act} run=${() => show(notifier(`${pathOf(id)}/doctor`))}>${t('doctor.ask')}<//>
+      ${
+        isUnsubscribed &&
+        may('subscribeChannel') &&
+        html`<${Act} kind="primary" run=${subscribe}>
+        ${t('doctor.subscribe')}<//>`
+      }</div>
+    ${
+      lines.length > 0 &&
+      html`<ul class="plain doctor">${lines.map(
+        ({ check, state, text }) =>
+          html`<li key=${check} class=${state === 'ok' ? '' : 'notice'}>
+          <span aria-label=${t(`doctor.${state}`)}>${marks[state]}</span> ${text}</li>`,
+      )}</ul>`
+    }`
+}
+
 /** Shows the last characters of a secret and, during a rotation, of the new secret, until the new one has worked. */
 const Ends = ({ now, next }) =>
   html`<code>${now === null ? '–' : `…${now}`}</code>
@@ -117,6 +146,7 @@ const Channel = ({ channel, onChanged }) => {
       }
     </div>
     ${checked && html`<${Health} checked=${checked} />`}
+    ${may('diagnoseChannel') && html`<${Doctor} id=${id} />`}
     ${may('registerChannel') && html`<${Register} id=${id} onDone=${onChanged} />`}
     ${may('putChannel') && html`<${NewToken} id=${id} onDone=${onChanged} />`}
   </section>`

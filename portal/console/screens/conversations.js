@@ -1,14 +1,20 @@
 import { announced, Button, ErrorText, instead, useAction } from '../../kit/actions.js'
 import { newKeys, notifier, withQuery } from '../../kit/api.js'
 import { dateTime, named, number, t } from '../../kit/i18n.js'
-import { Filters, Pages, Rows, usePages } from '../../kit/lists.js'
-import { html, useEffect, useRef, useState } from '../../kit/preact.js'
+import { Filters, Rows, usePages } from '../../kit/lists.js'
+import { html, useEffect, useLayoutEffect, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Badge, column, Live, MessageStatus, Panel, ParcelLink, Time, useLive } from '../../kit/ui.js'
+import { Badge, column, Live, MessageStatus, Panel, ParcelLink, Time, Two, useLive } from '../../kit/ui.js'
+import { CustomerName, useCustomerName } from '../customer.js'
+import { Rendered } from './message.js'
 
-/** @param {{ phone: string, channel: string }} of */
-export const conversationLink = ({ phone, channel }) =>
-  withQuery(`#/conversations/${encodeURIComponent(phone)}`, { channel })
+/** @param {{ phone: string | null, user_id?: string | null, channel: string }} of */
+export const conversationLink = ({ phone, user_id, channel }) =>
+  withQuery(`#/conversations/${encodeURIComponent(phone ?? user_id ?? '')}`, { channel })
+
+/** Names a person: by the phone number, or else by the username. */
+const showPerson = (/** @type {any} */ { phone, username }) =>
+  phone ? `+${phone}` : username ? `@${username}` : t('conversations.no_number')
 
 /** Shows a customer's message; for a file, its kind and caption. */
 export const Written = ({ of: { type, text } }) =>
@@ -17,11 +23,13 @@ export const Written = ({ of: { type, text } }) =>
 const columns = () => [
   column(t('requests.at'), row => html`<${Time} at=${row.last_message.at} />`),
   column(
-    t('field.customer_phone'),
-    row =>
-      html`<a href=${conversationLink(row)}>+${row.phone}</a> ${
-        row.unread > 0 && html`<${Badge} kind="warn">${t('conversations.count', { count: number(row.unread) })}<//>`
-      }`,
+    t('field.customer_name'),
+    row => html`<${Two}
+        first=${html`<a href=${conversationLink(row)}>
+          ${row.phone ? html`<${CustomerName} phone=${row.phone} />` : showPerson(row)}</a> ${
+            row.unread > 0 && html`<${Badge} kind="warn">${t('conversations.count', { count: number(row.unread) })}<//>`
+          }`}
+        second=${row.phone ? `+${row.phone}` : t('conversations.no_number')} />`,
   ),
   column(t('conversations.last'), row => html`<p class="lines"><${Written} of=${row.last_message} /></p>`),
   column(t('conversations.window'), ({ open, expires_at }) =>
@@ -49,12 +57,20 @@ const List = ({ query }) => {
     <//>`
 }
 
-const Reply = ({ path, window: { channel, open, expires_at }, onSent }) => {
+/** Says what a reply costs, to those who may read costs. */
+const ReplyCost = ({ of }) => {
+  const { amount, currency } = of.price
+  const price = amount === null ? t('conversations.no_price') : `${amount} ${currency}`
+  return html`<p class="hint">${t('conversations.costs', { price, count: number(of.free_left) })}</p>`
+}
+
+const Reply = ({ path, window: { phone, channel, open, expires_at }, cost, onSent }) => {
   const [text, setText] = useState('')
   const keys = useRef(newKeys())
-  const send = useAction(async () => {
-    if (text.trim() === '') return
-    const body = { text: text.trim(), channel }
+  const send = useAction(async (/** @type {true | undefined} */ asks_number) => {
+    const written = text.trim() || (asks_number ? t('conversations.which_number') : '')
+    if (written === '') return
+    const body = { text: written, channel, asks_number }
     await announced(notifier(`${path}/reply`, { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setText('')
@@ -68,21 +84,24 @@ const Reply = ({ path, window: { channel, open, expires_at }, onSent }) => {
     <div class="field"><label for="reply">${t('conversations.reply')}</label>
       <textarea id="reply" rows="3" maxlength="4096" value=${text}
         onInput=${event => setText(event.target.value)}></textarea>
-      <p class="hint">${t('conversations.until', { at: dateTime(expires_at) })}</p></div>
+      <p class="hint">${t('conversations.until', { at: dateTime(expires_at) })}</p>
+      ${cost && html`<${ReplyCost} of=${cost} />`}</div>
     <${ErrorText} error=${send.error} />
     <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || text.trim() === ''}>
-      ${t('message.send')}<//></div>
+      ${t('message.send')}<//>
+      ${!phone && html`<${Button} isBusy=${send.isBusy} onClick=${() => send.run(true)}>${t('conversations.ask_number')}<//>`}</div>
   </form>`
 }
 
-const Message = ({ of }) => {
-  const { direction, at, template, text, status, error, unread, waybill_number: waybill } = of
-  const content = template ? html`<code>${template}</code>` : direction === 'in' ? html`<${Written} of=${of} />` : text
+const Message = ({ of, name }) => {
+  const { direction, at, template, rendered, text, status, error, unread, waybill_number: waybill } = of
+  const isFromApp = direction === 'out' && !status
+  const isWritten = direction === 'in' || isFromApp
+  const content = template ? html`<code>${template}</code>` : isWritten ? html`<${Written} of=${of} />` : text
+  const writer = direction === 'in' ? name : isFromApp ? t('conversations.from_app') : undefined
   return html`<li class=${direction}><div class="bubble">
-    <p class="lines">${content}</p>
-    <p class="soft">${
-      direction === 'in' ? t('field.customer_name') : html`<${MessageStatus} status=${status} />`
-    } · <${Time} at=${at} />
+    ${rendered ? html`<${Rendered} of=${rendered} />` : html`<p class="lines">${content}</p>`}
+    <p class="soft">${writer ?? html`<${MessageStatus} status=${status} />`} · <${Time} at=${at} />
       ${unread && html` <${Badge} kind="warn">${t('conversations.new')}<//>`}
       ${waybill && html` · <${ParcelLink} waybill=${waybill} />`}</p>
     ${error && html`<p class="hint">${error}</p>`}
@@ -100,28 +119,46 @@ const useReading = (path, shown) => {
   }, [newest])
 }
 
+/** Shows a page of a conversation, oldest first and scrolled to the newest message, with links to other pages. */
+const Messages = ({ of: { data, next_cursor: next }, list: { cursors, go }, name }) => {
+  const box = useRef(/** @type {any} */ (null))
+  useLayoutEffect(() => {
+    box.current.scrollTop = box.current.scrollHeight
+  }, [data[0]?.id])
+  const button = (/** @type {string} */ text, /** @type {string[]} */ to) =>
+    html`<li class="row"><${Button} onClick=${() => go(to)}>${t(text)}<//></li>`
+  return html`<ol class="phone thread" ref=${box} tabindex="0" aria-label=${t('conversations.title')}>
+    ${next && button('conversations.older', [next, ...cursors])}
+    ${data.length === 0 && html`<li class="empty">${t('empty')}</li>`}
+    ${data.toReversed().map(each => html`<${Message} key=${each.id} of=${each} name=${name} />`)}
+    ${cursors.length > 1 && button('conversations.newer', cursors.slice(1))}
+  </ol>`
+}
+
 const Thread = ({ phone, query: { channel } }) => {
   // Without the plus, the service may read the digits as a national number.
-  const path = `/api/conversations/${encodeURIComponent(`+${phone}`)}`
+  const isNumber = /^\d/.test(phone)
+  const path = `/api/conversations/${encodeURIComponent(isNumber ? `+${phone}` : phone)}`
   const list = usePages(`${path}/messages`, { channel }, 6, notifier)
+  const name = useCustomerName(isNumber ? phone : null)
   useReading(path, list.data)
   // The reply that is being written stays while another page loads.
   const last = useRef(/** @type {any} */ (undefined))
   if (list.data) last.current = list.data.conversation
-  return html`<h1 tabindex="-1">+${phone}</h1>
+  const person = showPerson(last.current ?? { phone: isNumber && phone })
+  return html`<div class="row"><h1 tabindex="-1">${name ?? person}</h1>
+      ${name && isNumber && html`<a href=${`tel:+${phone}`}>+${phone}</a>`}</div>
     <${Panel} title=${t('conversations.title')}
       aside=${html`<span><a href=${withQuery('#/find', { q: phone })}>
-        ${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: `+${phone}` })}>
+        ${t('today.parcels')}</a> · <a href=${withQuery('#/messages', { to: isNumber ? `+${phone}` : phone })}>
         ${t('menu.messages')}</a></span>`}>
+      <${Live} of=${list} lines=${6}>${found => html`
+        <${Messages} of=${found} list=${list} name=${name ?? t('field.customer_name')} />`}<//>
       ${
         may('replyToConversation') &&
         last.current &&
-        html`<${Reply} path=${path} window=${last.current} onSent=${list.reload} />`
+        html`<${Reply} path=${path} window=${last.current} cost=${list.data?.reply} onSent=${list.reload} />`
       }
-      <${Live} of=${list} lines=${6}>${({ data }) => html`
-        ${data.length === 0 && html`<p class="empty">${t('empty')}</p>`}
-        <ol class="phone thread">${data.map(each => html`<${Message} key=${each.id} of=${each} />`)}</ol>
-        <${Pages} of=${list} />`}<//>
     <//>`
 }
 

@@ -1,14 +1,14 @@
 import { Act, saveFile } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { Failures as List } from '../../kit/failures.js'
-import { t } from '../../kit/i18n.js'
+import { companyDay, t } from '../../kit/i18n.js'
 import { Filters } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
-import { getSession, may } from '../../kit/session.js'
+import { may } from '../../kit/session.js'
 
 /** Saves the run sheet of the parcels that the courier is to deliver again today, by the company's clock. */
 const printRunSheet = async () => {
-  const reattempts_by = new Intl.DateTimeFormat('sv-SE', { timeZone: getSession().me?.tenant.time_zone }).format()
+  const reattempts_by = companyDay(Date.now())
   const body = { reattempts_by, title: `${t('failures.run_sheet')} ${reattempts_by}` }
   saveFile(await own('/order/run-sheet', { method: 'POST', body, as: 'blob' }), 'run-sheet.pdf')
 }

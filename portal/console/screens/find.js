@@ -22,7 +22,7 @@ export const parcelColumns = () => [
 
 /** Returns the lists that may match the typed text. @param {string} text @param {AbortSignal} signal */
 const listsFor = async (text, signal) => {
-  const isPhone = /^[ +().-]*\d[\d +().-]{5,38}$/.test(text)
+  const isPhone = text.length <= 80 && /^(?:[^\p{L}\p{Nd}]*\p{Nd}){6}/u.test(text)
   const merchants = may('listMerchants')
     ? await own(withQuery('/merchant', { name: text, limit: 5 }), { signal })
     : { data: [] }

@@ -128,7 +128,7 @@ const steps = {
 const Steps = ({ invoice, onDone }) => {
   const path = `/invoice/${encodeURIComponent(invoice.invoice_no)}`
   const post = usePost()
-  // A cancelled invoice no longer has lines: any open dispute of its merchant may be settled there.
+  // A cancelled invoice no longer has lines; its disputes are settled there.
   const ofInvoice = invoice.lines.flatMap(line => (line.kind === 'disputed' ? [line.waybill_number] : []))
   const mayHold = ofInvoice.length > 0 || invoice.state === 'cancelled'
   const held = useLive(
@@ -137,7 +137,7 @@ const Steps = ({ invoice, onDone }) => {
     [invoice.merchant_id, mayHold],
   )
   const disputed = (held.data ?? [])
-    .filter(({ waybill_number: id }) => invoice.state === 'cancelled' || ofInvoice.includes(id))
+    .filter(({ invoice_no: no }) => (no === null ? invoice.state === 'cancelled' : no === invoice.invoice_no))
     .map(({ waybill_number: id }) => ({ id, label: id }))
   const onSettled = () => {
     held.reload()

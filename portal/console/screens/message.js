@@ -6,14 +6,17 @@ import { html, useMemo, useRef, useState } from '../../kit/preact.js'
 import { Field, Live, Panel, useLive } from '../../kit/ui.js'
 import { componentsOf, orderFields, parametersOf } from '../template-parameters.js'
 
-/** Shows the message as the customer's phone does. */
-const Phone = ({ text }) =>
-  html`<div class="phone" aria-label=${t('message.phone')} role="group"><div class="bubble">
-    ${text.media && html`<p class="media">${named('media', text.media.kind)}</p>`}
+/** Shows the parts of a template's message as the customer reads them. */
+export const Rendered = ({ of: text }) =>
+  html`${text.media && html`<p class="media">${named('media', text.media.kind)}</p>`}
     ${text.header && html`<p><strong>${text.header}</strong></p>`}
     <p class="lines">${text.body}</p>
     ${text.footer && html`<p class="soft">${text.footer}</p>`}
-    ${text.buttons.map(({ label }, index) => html`<p key=${index} class="reply">${label}</p>`)}
+    ${text.buttons.map(({ label }, index) => html`<p key=${index} class="reply">${label}</p>`)}`
+
+/** Shows the message as the customer's phone does. */
+const Phone = ({ text }) =>
+  html`<div class="phone" aria-label=${t('message.phone')} role="group"><div class="bubble"><${Rendered} of=${text} />
   </div></div>`
 
 const priceOf = ({ amount, currency, is_free }) =>

@@ -25,7 +25,9 @@ export const MessageActions = ({ id, status, onDone }) => {
 /** @param {() => void} onDone */
 const columns = onDone => [
   column(t('requests.at'), row => html`<${Time} at=${row.created_at} />`),
-  column(t('parcel'), row => row.waybill_number && html`<${ParcelLink} waybill=${row.waybill_number} />`),
+  column(t('parcel'), row =>
+    row.waybill_numbers.map(waybill => html`<div key=${waybill}><${ParcelLink} waybill=${waybill} /></div>`),
+  ),
   column(t('field.customer_phone'), row => row.to),
   column(t('message.template'), ({ template, text }) =>
     template ? html`<code>${template.name}</code>` : html`<p class="lines">${text}</p>`,

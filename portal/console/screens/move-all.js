@@ -2,7 +2,9 @@ import { announced, Button, ErrorText, useAction } from '../../kit/actions.js'
 import { newKeys, own } from '../../kit/api.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
+import { isOfParcel, Refused, refusalsOf } from '../../kit/selection.js'
 import { Field, Panel, useLive } from '../../kit/ui.js'
+import { Collection, useCollection } from '../collection.js'
 import { movesOf, refusalOf } from '../scan-list.js'
 import { play } from '../sound.js'
 
@@ -17,11 +19,11 @@ export const Reasons = ({ value, onChange }) => {
     ${(reasons.data?.data ?? []).map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
 }
 
-/** Returns true for errors that the list shows at their items. */
-const isOfItem = (/** @type {string} */ path) => /^(waybill_numbers|collected)\./.test(path)
-
-/** Shows a form that moves all items to one status; it names the refused items and can leave them out. */
-export const Move = ({ list, field }) => {
+/**
+ * Shows a form that moves all items to one status; it names the refused items and can leave them out. `onDone` runs
+ * after a move, and after items were left out.
+ */
+export const Move = ({ list, onDone }) => {
   const [status, setStatus] = useState('')
   const [note, setNote] = useState('')
   const [reason_code, setReason] = useState('')
@@ -34,19 +36,27 @@ export const Move = ({ list, field }) => {
     const reason = refusalOf(item, chosen)
     return reason ? [{ id: item.waybill, reason }] : []
   })
-  const isReady = chosen && refused.length === 0 && read.length === items.length
+  const orders = items.flatMap(({ order }) => order ?? [])
+  const collection = useCollection(orders, moves.find(({ status_key }) => status_key === chosen)?.books)
+  const isReady = chosen && refused.length === 0 && read.length === items.length && collection.body
   const move = useAction(async () => {
     if (!isReady) return
     const reason = mayFail(chosen) && reason_code ? { reason_code } : {}
-    await moveAll(list, { status_key: chosen, note: note.trim(), reason }, keys.current)
+    await moveAll(
+      list,
+      { status_key: chosen, note: note.trim(), fields: { ...reason, ...collection.body } },
+      keys.current,
+    )
     setNote('')
     setReason('')
-    field.current?.querySelector('input').focus()
+    collection.end()
+    onDone()
   })
-  const drop = () => {
-    list.drop(refused.map(({ id }) => id))
-    field.current?.querySelector('input').focus()
+  const drop = (/** @type {string[]} */ waybills) => {
+    list.drop(waybills)
+    onDone()
   }
+  const ofParcels = Object.keys(move.error?.errors ?? {}).filter(isOfParcel)
   return html`<${Panel} title=${t('scan.move')}>
     <div class="stack">
       <${Field} id="scan-status" label=${t('scan.to')} value=${chosen}
@@ -65,16 +75,10 @@ export const Move = ({ list, field }) => {
       ${mayFail(chosen) && html`<${Reasons} value=${reason_code} onChange=${setReason} />`}
       <${Field} id="scan-note" label=${t('moves.note')} value=${note} maxlength="1000"
         onInput=${event => setNote(event.target.value)} />
-      ${
-        refused.length > 0 &&
-        html`<div class="notice"><p>${t('scan.refused', { count: number(refused.length) })}</p>
-        <ul class="refused">${refused
-          .slice(0, 50)
-          .map(({ id, reason }) => html`<li key=${id}><code>${id}</code> ${reason}</li>`)}</ul>
-        ${refused.length > 50 && html`<p>${t('scan.more', { count: number(refused.length - 50) })}</p>`}
-        <${Button} onClick=${drop}>${t('scan.drop_refused')}<//></div>`
-      }
-      <${ErrorText} error=${move.error} except=${Object.keys(move.error?.errors ?? {}).filter(isOfItem)} />
+      <${Collection} of=${collection} />
+      <${Refused} title=${t('scan.refused', { count: number(refused.length) })} of=${refused} onDrop=${drop} />
+      ${refused.length === 0 && html`<${ErrorText} error=${move.error} except=${ofParcels} />`}
+      ${chosen && refused.length === 0 && !collection.body && html`<p class="hint">${t('collect.missing')}</p>`}
       <${Button} kind="primary" isBusy=${move.isBusy || !isReady} onClick=${() => move.run()}>
         ${t('scan.move_all', { count: number(items.length) })}<//>
     </div>
@@ -82,9 +86,9 @@ export const Move = ({ list, field }) => {
 }
 
 /** Moves all items or none; notes the service's refusal at each refused item. */
-const moveAll = async (list, { status_key, note, reason }, keys) => {
+const moveAll = async (list, { status_key, note, fields }, keys) => {
   const waybill_numbers = list.items.map(({ waybill }) => waybill)
-  const body = { waybill_numbers, status_key, ...(note && { note }), ...reason }
+  const body = { waybill_numbers, status_key, ...(note && { note }), ...fields }
   try {
     await announced(own('/order/status', { method: 'POST', body, key: keys.of(body) }))
     keys.done()
@@ -96,15 +100,10 @@ const moveAll = async (list, { status_key, note, reason }, keys) => {
   } catch (caught) {
     const error = /** @type {any} */ (caught)
     play('bad')
-    const reasonOf = index =>
-      [`waybill_numbers.${index}`, `collected.${waybill_numbers[index]}.amount`]
-        .flatMap(path => error.errors?.[path] ?? [])
-        .join(' ') || undefined
-    const wrong = waybill_numbers.filter((_, index) => reasonOf(index))
+    const reasons = new Map(refusalsOf(error, waybill_numbers).map(({ id, reason }) => [id, reason]))
+    const wrong = [...reasons.keys()]
     await list.checkAll(wrong)
-    list.set(wrong, item => ({
-      refusal: { statusKey: status_key, reason: reasonOf(waybill_numbers.indexOf(item.waybill)) },
-    }))
+    list.set(wrong, item => ({ refusal: { statusKey: status_key, reason: reasons.get(item.waybill) } }))
     throw caught
   }
 }

@@ -3,9 +3,13 @@ import { findCities, findMerchants } from '../../kit/form.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
+import { ChoosePage, Chosen, choiceColumn } from '../../kit/selection.js'
 import { may } from '../../kit/session.js'
 import { Panel, useLive } from '../../kit/ui.js'
+import { maxScanned, useScanList } from '../scan-list.js'
 import { parcelColumns } from './find.js'
+import { Move } from './move-all.js'
+import { Print } from './scan.js'
 
 const classes = ['waiting', 'under_way', 'delivered', 'returned', 'cancelled']
 const date = { type: 'date', min: '2000-01-01', max: '2999-12-31' }
@@ -28,11 +32,46 @@ const fields = statuses => [
   { name: 'order_no', label: t('field.order_no') },
 ]
 
+/** Returns a selection whose parcels are read as they are now: another person may have moved them meanwhile. */
+const useChosen = () => {
+  const list = useScanList(false)
+  const waybillsOf = (/** @type {any[]} */ rows) => rows.map(row => row.waybill_number)
+  return {
+    ...list,
+    size: list.items.length,
+    choose: (/** @type {any[]} */ rows, /** @type {boolean} */ isChosen) => {
+      const added = waybillsOf(rows).filter(waybill => !list.has(waybill))
+      if (isChosen) list.addAll(added.slice(0, maxScanned - list.items.length))
+      else list.drop(waybillsOf(rows))
+    },
+    clear: () => list.drop(list.items.map(({ waybill }) => waybill)),
+  }
+}
+
+/** Shows the labels and moves of the chosen parcels. */
+const Actions = ({ list, onMoved }) => {
+  const onDone = () => {
+    document.querySelector('h1')?.focus()
+    onMoved()
+  }
+  return html`
+    ${list.isFull() && html`<p class="notice">${t('scan.full', { count: number(list.size) })}</p>`}
+    <${Print} waybills=${list.items.map(({ waybill }) => waybill).toReversed()} />
+    ${
+      may('moveOrders') &&
+      html`<details><summary>${t('scan.move_all', { count: number(list.size) })}</summary>
+      <${Move} list=${list} onDone=${onDone} /></details>`
+    }`
+}
+
 /** Shows the parcels of all merchants, newest first. */
 export const Orders = ({ query }) => {
   const statuses = useLive(signal => own('/status', { signal }))
   const list = usePages('/order', { ...query, per_page: 50 }, 30)
   const total = list.data?.meta.total
+  const chosen = useChosen()
+  const page = list.data?.data ?? []
+  const mayAct = may('moveOrders') || may('printAnyLabels')
   return html`<h1 tabindex="-1">${t('menu.orders')}</h1>
     <${Panel} title=${t('today.parcels')} aside=${
       total !== undefined &&
@@ -40,7 +79,10 @@ export const Orders = ({ query }) => {
       ${total === 10_000 && '+'}</span>`
     }>
       <${Filters} screen="orders" query=${query} fields=${fields(statuses.data?.data ?? [])} />
-      <${Rows} of=${list} lines=${8} caption=${t('today.parcels')} columns=${parcelColumns()} id="waybill_number"
+      ${mayAct && page.length > 0 && html`<div class="row"><${ChoosePage} of=${chosen} page=${page} /></div>`}
+      <${Rows} of=${list} lines=${8} caption=${t('today.parcels')} id="waybill_number"
+        columns=${[...(mayAct ? [choiceColumn(chosen)] : []), ...parcelColumns()]}
         empty=${t('orders.empty')} />
+      <${Chosen} of=${chosen} page=${page}><${Actions} list=${chosen} onMoved=${list.reload} /><//>
     <//>`
 }

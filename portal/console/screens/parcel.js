@@ -1,10 +1,11 @@
-import { announced, Button, ErrorText, Label, useAction } from '../../kit/actions.js'
+import { announced, Button, ErrorText, instead, Label, useAction } from '../../kit/actions.js'
 import { newKeys, notifier, own } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Facts, Field, Live, Panel, Time, useLive } from '../../kit/ui.js'
+import { Facts, Live, Panel, PhoneLink, Time, useLive } from '../../kit/ui.js'
+import { Collection, useCollection } from '../collection.js'
 import { Edit } from './edit.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
@@ -16,7 +17,7 @@ import { Requests } from './today.js'
 const Details = ({ order }) => {
   const facts = {
     customer_name: html`<span>${order.customer_name}<br />
-      <a href=${`tel:${order.customer_phone.replace(/[^\p{Nd}+]/gu, '')}`}>${order.customer_phone}</a>
+      <${PhoneLink} phone=${order.customer_phone} />
       ${order.customer_secondary_phone && html` · ${order.customer_secondary_phone}`}</span>`,
     destination: html`<span>${order.customer_address}<br />
       ${order.destination_city_name}, ${order.destination_state_name}</span>`,
@@ -59,26 +60,32 @@ const Order = ({ order, onEdited }) => {
   <//>`
 }
 
+/** Shows the moves of a parcel. A move that books what the recipient paid asks for it first. */
 const Moves = ({ order, onMoved }) => {
   const [note, setNote] = useState('')
-  const [amount, setAmount] = useState('')
+  const [asked, setAsked] = useState('')
   const [reason_code, setReason] = useState('')
   const keys = useRef(newKeys())
+  const chosen = order.moves.find(({ status_key }) => status_key === asked)
+  const collection = useCollection([order], chosen?.books)
   const move = useAction(async status_key => {
-    const waybill = order.waybill_number
     const text = note.trim()
     const reason = { ...(text && { note: text }), ...(reason_code && mayFail(status_key) && { reason_code }) }
-    const paid = amount && { collected: { [waybill]: { amount: Number(amount), ...(text && { reason: text }) } } }
-    const body = { waybill_numbers: [waybill], status_key, ...reason, ...paid }
+    const body = { waybill_numbers: [order.waybill_number], status_key, ...reason, ...collection.body }
     await announced(own('/order/status', { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setNote('')
-    setAmount('')
     setReason('')
+    setAsked('')
+    collection.end()
     document.getElementById('moves')?.focus()
     onMoved()
   })
-  const asksForMoney = Object.keys(move.error?.errors ?? {}).some(path => path.startsWith('collected.'))
+  const press = ({ status_key, books }) => {
+    const asks = order.cod > 0 && (books === 'delivery' || books === 'partial_delivery')
+    setAsked(asks ? status_key : '')
+    if (!asks) move.run(status_key)
+  }
   return html`<${Panel} id="moves" title=${t('moves.title')}>
     ${
       order.moves.length === 0
@@ -87,19 +94,24 @@ const Moves = ({ order, onMoved }) => {
       <input aria-label=${t('moves.note')} placeholder=${t('moves.note')} maxlength="1000" value=${note}
         onInput=${event => setNote(event.target.value)} />
       ${
-        (asksForMoney || amount) &&
-        html`<${Field} id="collected" label=${t('moves.collected')} type="number" min="0"
-        step="0.01" value=${amount} onInput=${event => setAmount(event.target.value)} />`
-      }
-      ${
         order.moves.some(({ status_key }) => mayFail(status_key)) &&
         html`<${Reasons} value=${reason_code} onChange=${setReason} />`
       }
       <div class="row">${order.moves.map(
-        ({ status_key, name }) =>
-          html`<${Button} key=${status_key} isBusy=${move.isBusy} onClick=${() => move.run(status_key)}>
-            ${statusName(name)}<//>`,
-      )}</div>`
+        each =>
+          html`<${Button} key=${each.status_key} isBusy=${move.isBusy}
+            aria-expanded=${each === chosen ? 'true' : undefined} onClick=${() => press(each)}>
+            ${statusName(each.name)}<//>`,
+      )}</div>
+      ${
+        chosen &&
+        html`<form class="stack" onSubmit=${instead(() => collection.body && move.run(asked))}>
+        <${Collection} of=${collection} />
+        ${!collection.body && html`<p class="hint">${t('collect.missing')}</p>`}
+        <div class="row"><${Button} kind="primary" type="submit" isBusy=${move.isBusy || !collection.body}>
+          ${t('collect.submit', { status: statusName(chosen.name) })}<//>
+          <${Button} onClick=${() => setAsked('')}>${t('edit.close')}<//></div></form>`
+      }`
     }
     <${ErrorText} error=${move.error} />
   <//>`

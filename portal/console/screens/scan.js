@@ -75,7 +75,7 @@ const Scanner = ({ list, form }) => {
   </form>`
 }
 
-const Print = ({ waybills }) => {
+export const Print = ({ waybills }) => {
   const button = (/** @type {string} */ path, /** @type {object} */ body, /** @type {string} */ text) => {
     const options = { method: 'POST', body: { waybill_numbers: waybills, ...body }, as: /** @type {const} */ ('blob') }
     return html`<${Act} run=${async () => saveFile(await own(`/order/${path}`, options), `${path}.pdf`)}>${text}<//>`
@@ -129,10 +129,11 @@ export const Scan = () => {
   const form = useRef(/** @type {any} */ (null))
   const list = useScanList()
   useReader(form)
+  const focus = () => form.current?.querySelector('input').focus()
   return html`<h1 tabindex="-1">${t('menu.scan')}</h1>
     <div class="columns">
       <div class="stack"><${Scanner} list=${list} form=${form} />
-        ${may('moveOrders') && list.items.length > 0 && html`<${Move} list=${list} field=${form} />`}</div>
+        ${may('moveOrders') && list.items.length > 0 && html`<${Move} list=${list} onDone=${focus} />`}</div>
       <${Scanned} list=${list} field=${form} />
     </div>`
 }

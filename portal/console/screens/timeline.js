@@ -1,7 +1,9 @@
 import { money, named, statusName, t, time } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { Badge, Live, MessageStatus, Panel, Time } from '../../kit/ui.js'
+import { CustomerName } from '../customer.js'
 import { conversationLink, Written } from './conversations.js'
+import { Rendered } from './message.js'
 import { MessageActions } from './messages.js'
 
 const Cost = ({ cost }) =>
@@ -27,6 +29,8 @@ const shown = {
     reload,
   ) => html`${t('timeline.message')} <code>${entry.template ?? t('timeline.text')}</code> <${MessageStatus}
     status=${entry.status} /><${Cost} cost=${entry.cost} />
+    ${entry.rendered && html`<div class="bubble"><${Rendered} of=${entry.rendered} /></div>`}
+    ${entry.text && html`<div class="bubble"><p class="lines">${entry.text}</p></div>`}
     ${entry.detail && html`<p>${entry.detail}</p>`}
     ${
       entry.steps.length > 1 &&
@@ -38,7 +42,7 @@ const shown = {
     }
     <${MessageActions} id=${entry.message_id} status=${entry.status} onDone=${reload} />`,
   inbound: entry =>
-    html`<a href=${conversationLink(entry)}>${t('field.customer_name')}</a><p class="lines">
+    html`<a href=${conversationLink(entry)}><${CustomerName} phone=${entry.phone} /></a><p class="lines">
       <${Written} of=${entry} /></p>`,
   event: entry =>
     html`<${Badge} kind="bad">${t('timeline.no_message')}<//> <code>${entry.template}</code><p>${entry.detail}</p>`,

@@ -47,6 +47,15 @@ const Parcels = () => {
   <//>`
 }
 
+/** Warns of a number whose messages no webhook reports about; says why, to those who may find out. */
+const Silent = ({ id }) => {
+  const path = `/api/channels/${encodeURIComponent(id)}/doctor`
+  const read = signal => (may('diagnoseChannel') ? notifier(path, { signal }) : Promise.resolve({ data: [] }))
+  const reason = useLive(read).data?.data.find(line => line.state === 'wrong')
+  return html`<p class="notice">${t('today.silent', { number: id })} ${reason?.text} <a href="#/channels">
+    ${t('today.paused_link')}</a></p>`
+}
+
 const Messages = () => {
   const summary = useLive(signal => notifier('/api/messages/summary', { signal }), 10)
   const of = summary.data?.data
@@ -57,6 +66,7 @@ const Messages = () => {
       html`<p class="notice">${t('today.paused', { count: number(of.paused_channels) })} <a
       href="#/channels">${t('today.paused_link')}</a></p>`
     }
+    ${of?.silent_channels.map(id => html`<${Silent} key=${id} id=${id} />`)}
     <${Tiles} of=${of} group="messages" links=${messageLinks} bad=${['unknown', 'failed']} />
     <h3>${t('today.minutes')}</h3>
     ${of ? html`<${MinutesChart} minutes=${of.minutes} zone=${of.time_zone} />` : html`<div class="chart"></div>`}

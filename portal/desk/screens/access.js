@@ -1,7 +1,7 @@
 import { Act, announced, Button } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
-import { t } from '../../kit/i18n.js'
+import { companyDay, fromCompanyTime, t } from '../../kit/i18n.js'
 import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { Badge, column, Panel, Secret, Time, Two, useLive } from '../../kit/ui.js'
@@ -11,7 +11,7 @@ const Tokens = () => {
   const list = useLive(signal => own('/token', { signal }))
   const [secret, setSecret] = useState('')
   const add = async (/** @type {Record<string, string>} */ { name, day }) => {
-    const body = { name, ...(day && { expires_at: new Date(`${day}T23:59:59`).toISOString() }) }
+    const body = { name, ...(day && { expires_at: fromCompanyTime(`${day}T23:59:59`) }) }
     setSecret((await announced(own('/token', { method: 'POST', body }))).data.token)
     list.reload()
   }
@@ -21,9 +21,7 @@ const Tokens = () => {
     column(t('name'), row => row.name ?? t('access.by_company')),
     column(t('access.created'), row => html`<${Time} at=${row.created_at} />`),
     column(t('access.used'), row => (row.last_used_at ? html`<${Time} at=${row.last_used_at} />` : t('access.never'))),
-    column(t('access.expires'), row =>
-      row.expires_at ? new Date(row.expires_at).toLocaleDateString('sv') : t('access.never'),
-    ),
+    column(t('access.expires'), row => (row.expires_at ? companyDay(row.expires_at) : t('access.never'))),
     column(
       '',
       row => html`<${Act} question=${t('access.revoke_sure')} run=${() => revoke(row.id)}>${t('access.revoke')}<//>`,

@@ -1,9 +1,10 @@
 import { Act, announce, Button, ErrorText, saveFile, useAction } from '../../kit/actions.js'
 import { own, withQuery } from '../../kit/api.js'
-import { findCities } from '../../kit/form.js'
+import { findCities, usePost } from '../../kit/form.js'
 import { dateTime, money, number, statusName, t } from '../../kit/i18n.js'
 import { Filters, Pages, usePages } from '../../kit/lists.js'
 import { html, useEffect, useRef, useState } from '../../kit/preact.js'
+import { ChoosePage, Chosen, choiceColumn, Refused, refusalsOf, useSelection } from '../../kit/selection.js'
 import { Badge, column, Live, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 import { retry, saveLabels } from '../merchant.js'
 import { writeCsv } from '../read-sheet.js'
@@ -33,16 +34,7 @@ const fields = statuses => [
   { name: 'created_to', label: t('orders.to'), ...date },
 ]
 
-const columns = (
-  /** @type {Set<string>} */ chosen,
-  /** @type {(waybills: string[], isChosen: boolean) => void} */ choose,
-) => [
-  column(
-    t('orders.choose'),
-    ({ waybill_number: waybill }) =>
-      html`<input type="checkbox" aria-label=${waybill} checked=${chosen.has(waybill)}
-        onChange=${event => choose([waybill], event.target.checked)} />`,
-  ),
+const columns = () => [
   column(
     t('parcel'),
     row => html`<${Two} first=${html`<${ParcelLink} waybill=${row.waybill_number} />`} second=${row.order_no} />`,
@@ -76,44 +68,79 @@ const exportOrders = async (query, onProgress, signal) => {
   }
 }
 
-/** Shows the actions on the orders of a list: labels of the chosen orders, and the whole list as CSV. */
-const Actions = ({ query, chosen, page, choose }) => {
+/** Shows the choice of the page, and the action on the whole list. */
+const ListActions = ({ query, chosen, page }) => {
   const [rows, setRows] = useState(0)
   const leaving = useRef(new AbortController())
   useEffect(() => () => leaving.current.abort(), [])
   const save = useAction(() =>
     exportOrders(query, setRows, leaving.current.signal).then(() => announce(t('orders.exported'))),
   )
-  const isWhole = page.length > 0 && page.every(waybill => chosen.has(waybill))
   return html`<div class="row">
-      <${Button} onClick=${() => choose(page, !isWhole)}>${t(isWhole ? 'orders.choose_none' : 'orders.choose_page')}<//>
-      ${
-        chosen.size > 0 &&
-        html`<${Act} kind="primary" run=${() => saveLabels([...chosen])}>
-        ${t('orders.labels', { count: number(chosen.size) })}<//>`
-      }
+      ${page.length > 0 && html`<${ChoosePage} of=${chosen} page=${page} />`}
       <${Button} isBusy=${save.isBusy} onClick=${() => save.run()}>${t('orders.export')}<//>
       ${save.isBusy && html`<span role="status">${t('orders.exporting', { count: number(rows) })}</span>`}</div>
     <${ErrorText} error=${save.error} />`
+}
+
+/** Lists the statuses in which the merchant may confirm or cancel an order. */
+const movable = { confirm: ['key_1'], cancel: ['key_1', 'key_2'] }
+const moved = { confirm: { key: 'key_2' }, cancel: { key: 'key_3' } }
+
+/** Shows the labels of the chosen orders, and the buttons that confirm or cancel all of them or none. */
+const Actions = ({ chosen, onMoved }) => {
+  const post = usePost()
+  const [refused, setRefused] = useState(/** @type {{ id: string, reason: string }[]} */ ([]))
+  const waybills = chosen.rows.map(row => row.waybill_number)
+  const count = { count: number(chosen.size) }
+  const move = async (/** @type {'confirm' | 'cancel'} */ verb) => {
+    setRefused([])
+    const error = await post(`/order/${verb}`, { waybill_numbers: waybills }).then(
+      () => undefined,
+      caught => caught,
+    )
+    const found = refusalsOf(error, waybills)
+    setRefused(found)
+    if (error && found.length === 0) throw error
+    if (error) return
+    chosen.choose(
+      chosen.rows.map(row => ({ ...row, status: { ...row.status, ...moved[verb] } })),
+      true,
+    )
+    onMoved()
+  }
+  const button = (/** @type {'confirm' | 'cancel'} */ verb, question = '') =>
+    chosen.rows.some(row => movable[verb].includes(row.status.key)) &&
+    html`<${Act} question=${question} run=${() => move(verb)}>${t(`orders.${verb}`, count)}<//>`
+  const drop = (/** @type {string[]} */ dropped) => {
+    chosen.choose(
+      dropped.map(waybill_number => ({ waybill_number })),
+      false,
+    )
+    setRefused([])
+  }
+  return html`<div class="row">
+      <${Act} kind="primary" run=${() => saveLabels(waybills)}>${t('orders.labels', count)}<//>
+      ${button('confirm')}${button('cancel', t('orders.cancel_sure', count))}</div>
+    <${Refused} title=${t('orders.refused', { count: number(refused.length) })} of=${refused} onDrop=${drop} />`
 }
 
 /** Shows the merchant's orders, newest first. */
 export const Orders = ({ query }) => {
   const statuses = useLive(signal => own('/order/status-list', { signal }))
   const list = usePages('/order', { ...query, per_page: 50 }, 30)
-  const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()))
-  const choose = (/** @type {string[]} */ waybills, /** @type {boolean} */ isChosen) =>
-    setChosen(last => (isChosen ? last.union(new Set(waybills)) : last.difference(new Set(waybills))))
+  const chosen = useSelection()
   return html`<h1 tabindex="-1">${t('menu.orders')}</h1>
     <${Filters} screen="orders" query=${query} first=${search()} fields=${fields(statuses.data?.data ?? [])} />
     <${Live} of=${list} lines=${8}>${({ data, meta }) => html`
-      <${Actions} query=${query} chosen=${chosen} page=${data.map(row => row.waybill_number)} choose=${choose} />
-      <${Table} caption=${t('menu.orders')} columns=${columns(chosen, choose)} rows=${data} id="waybill_number"
-        empty=${t('orders.empty')} />
+      <${ListActions} query=${query} chosen=${chosen} page=${data} />
+      <${Table} caption=${t('menu.orders')} columns=${[choiceColumn(chosen), ...columns()]} rows=${data}
+        id="waybill_number" empty=${t('orders.empty')} />
       ${
         meta.searched_to &&
         html`<p class="notice">
         ${t('orders.searched_to', { time: dateTime(meta.searched_to) })}</p>`
       }
-      <${Pages} of=${list} />`}<//>`
+      <${Pages} of=${list} />`}<//>
+    <${Chosen} of=${chosen} page=${list.data?.data ?? []}><${Actions} chosen=${chosen} onMoved=${list.reload} /><//>`
 }

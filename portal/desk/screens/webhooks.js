@@ -1,7 +1,7 @@
 import { Act, announced } from '../../kit/actions.js'
 import { own } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
-import { number, t } from '../../kit/i18n.js'
+import { fromCompanyTime, number, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { Badge, column, Live, Panel, ParcelLink, Secret, Table, Time, Two, useLive } from '../../kit/ui.js'
@@ -83,7 +83,7 @@ const Deliveries = ({ id, path, query }) => {
   const list = usePages(`${path}/deliveries`, query, 15)
   const replay = async (/** @type {Record<string, string>} */ entered) => {
     const given = Object.entries(entered).filter(([, time]) => time)
-    const body = Object.fromEntries(given.map(([name, time]) => [name, new Date(time).toISOString()]))
+    const body = Object.fromEntries(given.map(([name, time]) => [name, fromCompanyTime(time)]))
     await announced(own(`${path}/replay`, { method: 'POST', body }))
     list.reload()
   }

@@ -13,22 +13,40 @@ const mayOnlySend = (token: TokenInfo): boolean =>
 
 /** Judges a channel as docs/contributors/messaging-api.md#numbers-and-tokens says. Problems keep it from sending. */
 export const judge = (number: Read<PhoneNumber>, token: Read<TokenInfo>, wabaId: string | null, now: Date) => {
-  const problems: string[] = []
-  const warnings: string[] = []
-  if (number.kind === 'received') judgeNumber(number.value, problems, warnings)
-  else if (number.kind !== 'refused' || token.kind !== 'received' || !mayOnlySend(token.value))
-    problems.push(`The number could not be read. ${wordFailure(number)}`)
-  if (token.kind === 'received') judgeToken(token.value, wabaId, now, problems, warnings)
-  else problems.push(`The access token could not be read. ${wordFailure(token)}`)
-  return { problems, warnings }
+  const [ofNumber, ofToken] = [judgeNumber(number, token), judgeToken(token, wabaId, now)]
+  return {
+    problems: [...ofNumber.problems, ...ofToken.problems],
+    warnings: [...ofNumber.warnings, ...ofToken.warnings],
+  }
 }
 
-const wordFailure = (failed: Failed): string =>
+/** Lists what keeps a number or a token from sending, and what may later. */
+export interface Verdict {
+  readonly problems: string[]
+  readonly warnings: string[]
+}
+
+export const judgeNumber = (number: Read<PhoneNumber>, token: Read<TokenInfo>): Verdict => {
+  const verdict: Verdict = { problems: [], warnings: [] }
+  if (number.kind === 'received') addOfNumber(number.value, verdict)
+  else if (number.kind !== 'refused' || token.kind !== 'received' || !mayOnlySend(token.value))
+    verdict.problems.push(`The number could not be read. ${wordFailure(number)}`)
+  return verdict
+}
+
+export const judgeToken = (token: Read<TokenInfo>, wabaId: string | null, now: Date): Verdict => {
+  const verdict: Verdict = { problems: [], warnings: [] }
+  if (token.kind === 'received') addOfToken(token.value, wabaId, now, verdict)
+  else verdict.problems.push(`The access token could not be read. ${wordFailure(token)}`)
+  return verdict
+}
+
+export const wordFailure = (failed: Failed): string =>
   failed.kind === 'refused'
     ? wordRefusal(failed)
     : `The messaging API did not respond (${failed.reason}): run the check again.`
 
-const judgeNumber = (number: PhoneNumber, problems: string[], warnings: string[]): void => {
+const addOfNumber = (number: PhoneNumber, { problems, warnings }: Verdict): void => {
   const { status, can_send_message, health_problems, quality_rating } = number
   const reported = health_problems.length > 0 ? ` The API says: ${health_problems.join(' ')}` : ''
   if (status !== null && status !== 'CONNECTED')
@@ -40,7 +58,7 @@ const judgeNumber = (number: PhoneNumber, problems: string[], warnings: string[]
     warnings.push('The quality of the number is RED: send fewer messages, and only those that customers want.')
 }
 
-const judgeToken = (token: TokenInfo, wabaId: string | null, now: Date, problems: string[], warnings: string[]) => {
+const addOfToken = (token: TokenInfo, wabaId: string | null, now: Date, { problems, warnings }: Verdict): void => {
   const { is_valid: isValid, expires_at: end, accounts } = token
   if (!isValid) problems.push('The access token is expired, invalid or revoked: store a new one.')
   if (end && end <= now.toISOString()) problems.push(`The access token expired at ${end}.`)

@@ -1,5 +1,5 @@
 import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.ts'
-import { type Keyring, VaultError } from '@courier/shared/vault.ts'
+import { type Keyring, tryOpen, VaultError } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
@@ -81,14 +81,30 @@ export const newestToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef)
   return accessToken === undefined ? undefined : { accessToken, isNext: secrets.has('next') }
 }
 
-/** Reads the app secrets of a number: both during a rotation, as either may sign its webhooks. */
-export type ListAppSecrets = (tx: Tx, tenant: string, phoneNumberId: string) => Promise<string[]>
+type SealedRow = SecretRef & { key_id: string; sealed: Buffer }
+
+/**
+ * Reads the app secrets of each number: both during a rotation, as either may sign its webhooks. Throws VaultError for
+ * a secret that cannot be opened, unless it `skipsUnopened`.
+ */
+export type ListAppSecrets = (tx: Tx, channels: readonly ChannelRef[], skipsUnopened?: boolean) => Promise<string[][]>
 
 export const listAppSecrets =
   (keyring: Keyring): ListAppSecrets =>
-  async (tx, tenant, phoneNumberId) => [
-    ...(await findSecrets(tx, keyring, { tenant, phoneNumberId, kind: 'app_secret' })).values(),
-  ]
+  async (tx, channels, skipsUnopened = false) => {
+    const [tenants, numbers] = [channels.map(each => each.tenant), channels.map(each => each.phoneNumberId)]
+    const rows = await query<SealedRow>(tx)`
+      select tenant_id as tenant, phone_number_id as "phoneNumberId", kind, key_id, sealed from secrets
+      where kind = 'app_secret' and (tenant_id, phone_number_id) in (
+        select * from unnest(${tenants}::text[], ${numbers}::text[])
+      )`
+    const isOf = (a: ChannelRef, b: ChannelRef) => a.tenant === b.tenant && a.phoneNumberId === b.phoneNumberId
+    const find = (channel: ChannelRef) => rows.filter(row => isOf(row, channel))
+    const openRow = (row: SealedRow): string => open(keyring, row, row.key_id, row.sealed)
+    const openRows = (found: SealedRow[]) =>
+      skipsUnopened ? found.flatMap(row => tryOpen(() => openRow(row)) ?? []) : found.map(openRow)
+    return channels.map(channel => openRows(find(channel)))
+  }
 
 /** Makes `worked`, a `next` access token that has worked, the only token, unless a newer one was stored meanwhile. */
 export const promoteToken = async (tx: Tx, keyring: Keyring, channel: ChannelRef, worked: string): Promise<void> => {

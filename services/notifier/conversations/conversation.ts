@@ -2,7 +2,7 @@
 export interface Person {
   readonly tenant: string
   readonly phoneNumberId: string
-  /** Holds E.164 digits without the plus, in any spelling. */
+  /** Holds E.164 digits without the plus, in any spelling, or the user id of a person whose number is unknown. */
   readonly recipient: string
 }
 

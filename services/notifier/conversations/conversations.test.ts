@@ -1,3 +1,4 @@
+import { identifyPerson } from '@courier/shared/phone-number.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import fc from 'fast-check'
@@ -6,7 +7,7 @@ import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { createFixture } from '../test/webhooks-fixture.ts'
 import { expiresAt, isOpen } from './conversation.ts'
-import { identifyPerson, listSpellings } from './phone-number.ts'
+import { listSpellings } from './phone-number.ts'
 import { findConversation, type Inbound, lockConversations, recordInbound, releaseHeld } from './queries.ts'
 
 const at = (text: string) => new Date(`2026-11-20T${text}Z`)

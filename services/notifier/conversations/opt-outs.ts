@@ -1,10 +1,10 @@
+import { identifyPerson } from '@courier/shared/phone-number.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import type { Person } from './conversation.ts'
-import { identifyPerson } from './phone-number.ts'
 
 export const Scope = oneOf(['all', 'marketing'], {
   must: 'be all or marketing',

@@ -1,20 +1,12 @@
+import { identifyPerson, normalisePhone, twins } from '@courier/shared/phone-number.ts'
 import {
   type CountryCallingCode,
-  type CountryCode,
   getCountries,
   getCountryCallingCode,
-  parseIncompletePhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js'
+import { isUserId } from '../messaging-api/user-id.ts'
 import type { Person } from './conversation.ts'
-
-/** Returns E.164 digits without the plus; undefined if the text is not a phone number of that country or any other. */
-export const normalisePhone = (text: string, country: string): string | undefined => {
-  const direct = parsePhoneNumberFromString(text, country as CountryCode)
-  if (direct?.isPossible()) return direct.number.slice(1)
-  const international = parsePhoneNumberFromString(parseIncompletePhoneNumber(`+${text}`))
-  return international?.isPossible() ? international.number.slice(1) : undefined
-}
 
 /** Returns a caching `normalisePhone` for many messages of a tenant: parsing is slow. */
 export const rememberPhones = (country: string): ((text: string) => string | undefined) => {
@@ -23,18 +15,6 @@ export const rememberPhones = (country: string): ((text: string) => string | und
     if (!known.has(text)) known.set(text, normalisePhone(text, country))
     return known.get(text)
   }
-}
-
-/** Lists the numbers with two spellings (docs/contributors/messaging-api.md#recipient); `name` is our spelling. */
-const twins: { pattern: RegExp; name: string; other: RegExp; otherName: string }[] = [
-  { pattern: /^521(\d{10})$/, name: '52$1', other: /^52(\d{10})$/, otherName: '521$1' },
-  { pattern: /^55(\d\d)([6-9]\d{7})$/, name: '55$19$2', other: /^55(\d\d)9([6-9]\d{7})$/, otherName: '55$1$2' },
-]
-
-/** Returns E.164 digits without the plus, the same for every spelling of a number. */
-export const identifyPerson = (digits: string): string => {
-  const twin = twins.find(({ pattern }) => pattern.test(digits))
-  return twin ? digits.replace(twin.pattern, twin.name) : digits
 }
 
 /** Returns the items with recipients in our spelling. */
@@ -53,8 +33,9 @@ export const listSpelt = <P extends Person>(people: readonly P[]): P[] =>
 
 const countriesByCode = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
 
-/** Returns the country of E.164 digits without the plus; undefined if they belong to no single country. */
+/** Returns the country of E.164 digits without the plus, or of a user id; undefined if no single one has the digits. */
 export const findPhoneCountry = (digits: string): string | undefined => {
+  if (isUserId(digits)) return digits.slice(0, 2)
   for (const length of [1, 2, 3]) {
     const countries = countriesByCode.get(digits.slice(0, length) as CountryCallingCode)
     if (!countries) continue

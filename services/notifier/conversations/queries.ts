@@ -1,11 +1,13 @@
+import { identifyPerson } from '@courier/shared/phone-number.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { type ChannelRow, type Tx, toColumns } from '../database/tables.ts'
 import type { Conversation, Person } from './conversation.ts'
+import type { Move } from './identities.ts'
 import { type Keyword, type Keywords, readKeywords } from './keywords.ts'
 import { type OptOutScope, recordOptOuts } from './opt-outs.ts'
-import { identifyPerson, listSpelt } from './phone-number.ts'
+import { listSpelt } from './phone-number.ts'
 
 /** Reports a message that a person wrote, or another sign of which messages the person wants. */
 export interface Inbound extends Person {
@@ -17,6 +19,8 @@ export interface Inbound extends Person {
   /** Defaults to `all`. */
   readonly scope?: OptOutScope
   readonly reason?: string
+  /** Names the message that this one replaces: an edit opens no conversation. */
+  readonly edits?: string | undefined
 }
 
 type Recorded = Person & Conversation & { readonly now: Date }
@@ -34,10 +38,19 @@ const state = sql`last_inbound_at as "lastInboundAt",
  */
 export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promise<Recorded[]> => {
   if (messages.length === 0) return []
-  const given = messages.map(({ tenant, phoneNumberId, recipient, at, keyword, scope = 'all', by = customer }) => {
-    const wish = keyword && `${keyword} ${scope}`
-    return { tenant, phoneNumberId, recipient: identifyPerson(recipient), at, wish, isOwn: by.kind === 'customer' }
-  })
+  const given = messages.map(
+    ({ tenant, phoneNumberId, recipient, at, keyword, scope = 'all', by = customer, edits }) => {
+      const wish = keyword && `${keyword} ${scope}`
+      return {
+        tenant,
+        phoneNumberId,
+        recipient: identifyPerson(recipient),
+        at,
+        wish,
+        isOwn: by.kind === 'customer' && !edits,
+      }
+    },
+  )
   const rows = await query<Recorded>(tx)`
     insert into conversations as c (tenant_id, phone_number_id, recipient, last_inbound_at, opted_out_at, opted_in_at,
       marketing_out_at, marketing_in_at)
@@ -68,6 +81,16 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
   )
   if (optOuts.length > 0) await recordOptOuts(tx, optOuts)
   return rows
+}
+
+/** Finds the conversations of people who have just moved to another recipient. */
+export const findMoved = async (tx: Tx, moved: readonly Move[]): Promise<Recorded[]> => {
+  if (moved.length === 0) return []
+  const [tenants, recipients] = toColumns(moved, 'tenant', 'to')
+  return query<Recorded>(tx)`
+    select c.tenant_id as tenant, c.phone_number_id as "phoneNumberId", c.recipient, ${state}, now() as now
+    from (select distinct * from unnest(${tenants}::text[], ${recipients}::text[]) as moved (tenant_id, recipient)) moved
+    join channels using (tenant_id) join conversations c using (tenant_id, phone_number_id, recipient)`
 }
 
 /** Finds the conversations of a number with these recipients; returns them by recipient, spelt as given. */

@@ -1,15 +1,17 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { type FieldErrors, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
+import { normalisePhone } from '@courier/shared/phone-number.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import { isUserId } from '../messaging-api/user-id.ts'
 import { isOpen, type Person } from './conversation.ts'
+import { findRecipient } from './identities.ts'
 import type { Keyword } from './keywords.ts'
 import { findOptOuts } from './opt-outs.ts'
-import { normalisePhone } from './phone-number.ts'
 import { findConversation, findNumber, findNumbers, findSettings, recordInbound, releaseHeld } from './queries.ts'
 import { Conversation, conversationView, noPhone, OptOutBody, Phone } from './view.ts'
 
@@ -71,7 +73,7 @@ const readConversation = async (tx: Tx, person: Person) => {
   return conversationView(known, await findOptOuts(tx, person), now)
 }
 
-/** Finds a person by a phone number in any usual spelling. Throws 422 for an invalid phone or an unknown channel. */
+/** Finds a person by a phone number in any usual spelling, or by a user id. Throws 422 for an invalid phone or an unknown channel. */
 export const findPerson = async (
   tx: Tx,
   tenant: string,
@@ -79,7 +81,9 @@ export const findPerson = async (
   channel: string | undefined,
   find: (...given: [Tx, string, string | undefined, string]) => Promise<string | undefined> = findNumber,
 ): Promise<Person> => {
-  const recipient = normalisePhone(phone, (await findSettings(tx, tenant)).country)
+  const recipient = isUserId(phone)
+    ? await findRecipient(tx, tenant, phone)
+    : normalisePhone(phone, (await findSettings(tx, tenant)).country)
   const phoneNumberId = await find(tx, tenant, channel, recipient ?? '')
   const errors: FieldErrors = {}
   if (phoneNumberId === undefined)

@@ -1,12 +1,17 @@
 import { orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { maxUserIdLength } from '../messaging-api/user-id.ts'
 import { type Conversation as ConversationState, expiresAt, isOpen } from './conversation.ts'
 import { OptOutEntry, Scope } from './opt-outs.ts'
 
 export const noPhone = 'The phone field must be a phone number, such as +94770000101.'
 
 export const Phone = Type.Object({
-  phone: Type.String({ maxLength: 40, sentence: noPhone, description: 'Phone number, in any usual spelling.' }),
+  phone: Type.String({
+    maxLength: maxUserIdLength,
+    sentence: noPhone,
+    description: 'Phone number, in any usual spelling, or the user id of a person without one.',
+  }),
 })
 
 export const OptOutBody = Type.Object(

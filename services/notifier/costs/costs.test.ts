@@ -292,6 +292,31 @@ t.test(
   },
 )
 
+t.test('a reply without a tariff of its own costs what a utility message does, since October 2026', async t => {
+  await inTenant(pool, 'demo', (tx: Tx) => applyTariffs(tx, 'demo', [tariff('utility', 'LK', '2026-01-01', '0.0165')]))
+  const insert = (at: string, more: object = {}) => {
+    const columns = { tenant_id: 'demo', message_id: at, provider_message_id: '', priced_at: at, country: 'LK' }
+    const row = { ...columns, category: 'service', is_free: false, template: '', phone_number_id: '100', ...more }
+    return rows(`insert into message_prices select * from jsonb_populate_record(null::message_prices, $1::jsonb)`, [
+      row,
+    ])
+  }
+  await insert('2026-09-30T18:29:59Z')
+  await insert('2026-09-30T18:30:00Z')
+  await insert('2026-10-02T08:00:00Z')
+  await insert('2026-10-03T08:00:00Z', { is_free: true })
+  const report = await get('/api/costs?from=2026-09-30&to=2026-10-31&group=day')
+  t.match(report.json(), {
+    data: [
+      { group: '2026-09-30', unknown: 1, amount: '0' },
+      { group: '2026-10-01', paid: 1, amount: '0.0165' },
+      { group: '2026-10-02', paid: 1, amount: '0.0165' },
+      { group: '2026-10-03', free: 1, amount: '0' },
+    ],
+    total: { messages: 4, paid: 2, free: 1, unknown: 1, amount: '0.033' },
+  })
+})
+
 t.test('estimates the price of a message before it is sent', async t => {
   await prepare()
   const known: TenantTariffs = await inTenant(pool, 'demo', (tx: Tx) => findTariffs(tx, 'demo'))

@@ -8,7 +8,7 @@ export const PriceView = Type.Object(
     currency: orNull(Type.String(), { examples: ['USD'] }),
     category: orNull(Type.String(), { examples: ['utility'] }),
     is_free: Type.Boolean({ examples: [false] }),
-    reason: oneOf(['tariff', 'open_window', 'no_tariff', 'no_category']),
+    reason: oneOf(['tariff', 'open_window', 'free_quota', 'no_tariff', 'no_category']),
   },
   { description: 'The price of a delivery at `leaves_at`, or now; `reason` explains the amount.' },
 )

@@ -54,6 +54,30 @@ t.test('a utility message in an open window is free, others are not', async t =>
   })
 })
 
+t.test(
+  'since October 2026 an open window makes nothing free, and a reply costs what a utility message does',
+  async t => {
+    const since = new Date('2026-09-30T18:30:00Z')
+    const before = new Date('2026-09-30T18:29:59Z')
+    t.match(price({ at: before, isWindowOpen: true }), { amount: '0', reason: 'open_window' })
+    t.match(price({ at: since, isWindowOpen: true }), { amount: '0.0200', is_free: false, reason: 'tariff' })
+    const reply = { category: 'service', isWindowOpen: true }
+    t.match(price({ ...reply, at: before, serviceMessages: 5000 }), {
+      amount: '0',
+      is_free: true,
+      reason: 'open_window',
+    })
+    t.match(price({ ...reply, at: since, serviceMessages: 999 }), { amount: '0', is_free: true, reason: 'free_quota' })
+    t.match(price({ ...reply, at: since, serviceMessages: 1000 }), {
+      amount: '0.0200',
+      category: 'service',
+      is_free: false,
+    })
+    const own = { ...known, tariffs: [...tariffs, tariff('service', '*', '2026-10-01', '0.001')] }
+    t.match(price({ ...reply, at: since, serviceMessages: 1000 }, own), { amount: '0.001' })
+  },
+)
+
 t.test('a tariff for the country takes precedence over one for every country, however old it is', async t => {
   const chosen = (country: string | undefined, day: string) => chooseTariff(tariffs, 'utility', country, day)?.price
   t.equal(chosen('LK', '2026-02-20'), '0.0180')

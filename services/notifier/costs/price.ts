@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import { findBillingRule } from './billing-rules.ts'
 import type { PriceView } from './price-view.ts'
 
 /** Lists the categories of tariffs, as webhooks spell them (docs/contributors/messaging-api.md#pricing). */
@@ -39,6 +40,8 @@ export interface PricedMessage {
   readonly at: Date
   /** Is true if the recipient wrote to the number within 24 hours (`isOpen` of conversations/conversation.ts). */
   readonly isWindowOpen: boolean
+  /** Counts the service messages that the number has sent this month (`countService`); 0 if omitted. */
+  readonly serviceMessages?: number
 }
 
 /**
@@ -47,13 +50,19 @@ export interface PricedMessage {
  */
 export const findPrice = (
   { currency, timeZone, tariffs }: TenantTariffs,
-  { category: given, country, at, isWindowOpen }: PricedMessage,
+  { category: given, country, at, isWindowOpen, serviceMessages = 0 }: PricedMessage,
 ): Static<typeof PriceView> => {
   if (!given) return { amount: null, currency, category: null, is_free: false, reason: 'no_category' }
   const category = normaliseCategory(given)
-  if (isWindowOpen && category === 'utility')
-    return { amount: '0', currency, category, is_free: true, reason: 'open_window' }
-  const tariff = chooseTariff(tariffs, category, country, findDay(at, timeZone))
+  const day = findDay(at, timeZone)
+  const rule = findBillingRule(day)
+  const free = (reason: 'open_window' | 'free_quota') => ({ amount: '0', currency, category, is_free: true, reason })
+  if (isWindowOpen && category === 'utility' && !rule.billsUtilityInWindow) return free('open_window')
+  if (category === 'service' && rule.serviceTariff === null) return free('open_window')
+  if (category === 'service' && serviceMessages < rule.freeServiceMessages) return free('free_quota')
+  const own = chooseTariff(tariffs, category, country, day)
+  const instead = category === 'service' && rule.serviceTariff
+  const tariff = own ?? (instead ? chooseTariff(tariffs, instead, country, day) : undefined)
   return { amount: tariff?.price ?? null, currency, category, is_free: false, reason: tariff ? 'tariff' : 'no_tariff' }
 }
 

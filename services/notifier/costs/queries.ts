@@ -5,7 +5,9 @@ import { type Static, Type } from '@sinclair/typebox'
 import { type RawBuilder, sql } from 'kysely'
 import { findTenant } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import type { Tariff, TenantTariffs } from './price.ts'
+import { findBillingRule, serviceBilledFrom } from './billing-rules.ts'
+import { findDay, findPrice, type Tariff, type TenantTariffs } from './price.ts'
+import { PriceView } from './price-view.ts'
 
 export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs> => {
   const settings = await findTenant(tx, tenant)
@@ -21,9 +23,10 @@ export const tariffJoin = (rows: string, day: RawBuilder<unknown>): RawBuilder<u
   return sql`
     left join lateral (
       select t.price from tariffs t
-      where t.tenant_id = ${of('tenant_id')} and t.category = ${of('category')}
-        and t.country in (${of('country')}, '*') and t.valid_from <= ${day}
-      order by t.country = '*', t.valid_from desc
+      where t.tenant_id = ${of('tenant_id')} and t.country in (${of('country')}, '*') and t.valid_from <= ${day}
+        and (t.category = ${of('category')}
+          or t.category = 'utility' and ${of('category')} = 'service' and ${day} >= ${serviceBilledFrom}::date)
+      order by t.category <> ${of('category')}, t.country = '*', t.valid_from desc
       limit 1
     ) tariff on not ${of('is_free')}`
 }
@@ -59,3 +62,38 @@ export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]):
 /** Finds the costs for staff who may read them, and none for others. */
 export const findCostsFor = async (tx: Tx, staff: Staff, ids: readonly string[]): Promise<Map<string, Cost>> =>
   mayCall(staff, 'getCosts') ? findCosts(tx, staff.tenant, ids) : new Map()
+
+/** Shows what the next reply in a conversation costs, and how many free ones the number has left this month. */
+export const ReplyPrice = Type.Object({
+  price: PriceView,
+  free_left: Type.Integer({ minimum: 0, description: 'Free replies that the number has left this month.' }),
+})
+
+/** Prices a reply from a number to a country, now; undefined for staff who may not read costs. */
+export const priceReply = async (
+  tx: Tx,
+  staff: Staff,
+  { phoneNumberId, country, now }: { phoneNumberId: string; country: string | undefined; now: Date },
+): Promise<Static<typeof ReplyPrice> | undefined> => {
+  if (!mayCall(staff, 'getCosts')) return undefined
+  const tariffs = await findTariffs(tx, staff.tenant)
+  const serviceMessages = await countService(tx, staff.tenant, phoneNumberId)
+  const price = findPrice(tariffs, { category: 'service', country, at: now, isWindowOpen: true, serviceMessages })
+  const { freeServiceMessages } = findBillingRule(findDay(now, tariffs.timeZone))
+  return { price, free_left: Math.max(0, freeServiceMessages - serviceMessages) }
+}
+
+/** Counting stops above the free messages of a month. */
+const maxService = 10_000
+
+/** Counts the service messages of a number that the platform priced this month, by the clocks of the tenant. */
+export const countService = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<number> => {
+  const rows = await query<{ count: number }>(tx)`
+    select count(*)::integer as count from (
+      select from message_prices p, tenants own
+      where own.tenant_id = ${tenant} and p.tenant_id = ${tenant} and p.phone_number_id = ${phoneNumberId}
+        and p.category = 'service' and p.priced_at >= date_trunc('month', now(), coalesce(own.time_zone, 'UTC'))
+      limit ${maxService}
+    ) counted`
+  return rows[0]?.count ?? 0
+}

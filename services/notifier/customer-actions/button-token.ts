@@ -1,6 +1,6 @@
+import { identifyPerson } from '@courier/shared/phone-number.ts'
 import { type Keyring, openAs, sealAs, tryOpen } from '@courier/shared/vault.ts'
 import type { Person } from '../conversations/conversation.ts'
-import { identifyPerson } from '../conversations/phone-number.ts'
 import { type Component, type Content, isPlain } from '../messaging-api/message-template.ts'
 
 /** The payload of a button with an action begins with this prefix, and no other payload does. */

@@ -65,6 +65,7 @@ export interface Tables {
     expires_after_hours: number | null
     pauses_on_category_change: Generated<boolean>
     paused_reason: string | null
+    within_minutes: number | null
   }
 }
 

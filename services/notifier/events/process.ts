@@ -18,7 +18,7 @@ import { lockForEdits } from '../messages/edits.ts'
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { cancelUntrue, remakeMessages, type Superseding, supersedeMessages, type TakenBack } from './change-waiting.ts'
+import { cancelUntrue, endWindows, remakeMessages, supersedeMessages, type TakenBack } from './change-waiting.ts'
 import {
   type EventError,
   findRules,
@@ -65,8 +65,10 @@ export const processIn = async (
   const hours = { between: known.send_between, timeZone: await learnTimeZone(tx, tenant, known.time_zone, events) }
   const timelyOrders = timely.filter(isOrderEvent)
   const pressedOn = numbers ?? (await findNumbers(tx, tenant, timelyOrders))
-  const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
+  const rules = await findRules(tx, tenant)
+  const wanted = applyRules(rules, timely, hours, pressedOn)
   const { failed, ids } = await queue(tx, tenant, wanted, isInDoubt)
+  if (rules.some(rule => rule.within_minutes !== null)) await endWindows(tx, tenant, listFirst(wanted, ids))
   await remakeMessages(tx, tenant, edits)
   await cancelUntrue(tx, tenant, listTakenBack(fresh, wanted, ids))
   const matched = new Set(wanted.map(({ event }) => event.id))
@@ -157,13 +159,18 @@ const trustPlatform = (context: SendingContext): SendingContext => ({
   },
 })
 
-/** Returns the messages that the events supersede: those before the event's own first message. */
-const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[]): Superseding[] =>
-  wanted.flatMap(({ rule, event }) => {
-    if (rule.supersedes.length === 0 || !isOrderEvent(event)) return []
-    const before = ids[wanted.findIndex(other => other.event === event)] as string
-    return [{ waybill: event.order.waybill_number, events: rule.supersedes, before, by: rule.event }]
+/** Lists the parcel of each message, with the first message of its event. */
+const listFirst = (wanted: readonly WantedMessage[], ids: readonly string[]) => {
+  const first = new Map(wanted.map(({ event }, index) => [event, ids[index] as string] as const).toReversed())
+  return wanted.map(({ rule, event }) => {
+    const [waybill, before] = [readSubject(event).waybill_number ?? '', first.get(event) as string]
+    return { waybill, before, events: rule.supersedes, by: rule.event }
   })
+}
+
+/** Returns the messages that the events supersede: those before the event's own first message. */
+const listSuperseding = (wanted: readonly WantedMessage[], ids: readonly string[]) =>
+  listFirst(wanted, ids).filter(({ waybill, events }) => waybill !== '' && events.length > 0)
 
 /**
  * Lists the moves taken back, however late their events are, each with the first message of a later event: that message

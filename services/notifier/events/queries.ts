@@ -96,7 +96,8 @@ export const findSentMessages = async (tx: Tx, tenant: string, waybill: string):
   const rows = await query<{ template: string | null; status: string; at: Date }>(tx)`
     select template ->> 'name' as template, status, coalesce((
       select max(happened_at) from message_events e
-      where e.tenant_id = m.tenant_id and e.message_id = m.message_id and e.status = m.status), created_at) as at
+      where e.tenant_id = m.tenant_id and e.message_id = coalesce(m.joined_to, m.message_id)
+        and e.status = m.status), created_at) as at
     from messages m where tenant_id = ${tenant} and waybill_number = ${waybill}
     order by message_id desc limit ${maxSentMessages}`
   return rows.map(({ at, ...message }) => ({ ...message, at: at.toISOString() }))

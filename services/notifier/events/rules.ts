@@ -25,6 +25,10 @@ export const toTemplate = ({ template, language, components, ...texts }: Rule): 
   components: [...toTexts('header', ...texts.header), ...toTexts('body', ...texts.body), ...components],
 })
 
+/** Names a rule by what identifies it: its event, and its template and language or the word `text`. */
+export const nameRule = ({ event, template, language, text }: Rule): string =>
+  `${event}: ${text === null ? `${template} ${language}` : 'text'}`
+
 /** Returns true for a reply to a customer who has just pressed a button. */
 const isReply = ({ event }: Rule): boolean => actionOutcomes.some(outcome => event.endsWith(`.${outcome}`))
 
@@ -48,6 +52,7 @@ export const makeMessage = (
   if (!isOrderEvent(event))
     return { ...settings, to: event.invoice.merchant_phone ?? '', template: fill(content, event.invoice) }
   const { order } = event
+  const { within_minutes: minutes } = rule
   const source = toSource(content, order, true)
   return {
     ...settings,
@@ -56,5 +61,6 @@ export const makeMessage = (
     source,
     waybill_number: order.waybill_number,
     isUnderWay: isUnderWay(order),
+    ...(minutes !== null && { window: { joins: nameRule(rule), minutes, from: new Date(event.happened_at) } }),
   }
 }

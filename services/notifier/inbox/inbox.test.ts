@@ -125,6 +125,24 @@ t.test('a reply is sent like every message, once for its key', async t => {
   })
 })
 
+t.test('a conversation says what the next reply costs, after the free ones of its number and month', async t => {
+  const { control, heard, reply, thread, statusOf, rows, pool } = await open(t)
+  await inTenant(pool, 'demo', (tx: Tx) => tx.client.query(`update tenants set currency = 'LKR'`))
+  await rows(`insert into tariffs (tenant_id, category, country, valid_from, price)
+    values ('demo', 'utility', 'LK', '2026-01-01', 0.9)`)
+  control.inbound({ from: customer, text: 'Where is it?' })
+  await heard()
+  t.match((await thread()).reply, { price: { amount: '0', is_free: true, reason: 'free_quota' }, free_left: 1000 })
+  const { id } = (await reply('On its way.')).body.data
+  await until('it is delivered', async () => ['delivered', 'read'].includes((await statusOf(id)).status))
+  t.match((await thread()).reply, { free_left: 999 })
+  await rows(`insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free,
+      template, phone_number_id)
+    select tenant_id, 'msg_' || n, '', now(), 'service', true, '', phone_number_id
+    from generate_series(1, 999) n, (select tenant_id, phone_number_id from message_prices limit 1) of_number`)
+  t.match((await thread()).reply, { price: { amount: '0.9', currency: 'LKR', is_free: false }, free_left: 0 })
+})
+
 t.test('pages of conversations with messages from the same second miss and repeat nothing', async t => {
   const { receive, list } = await open(t)
   const timestamp = minutesAgo(5)

@@ -1,7 +1,8 @@
+import { identifyPerson } from '@courier/shared/phone-number.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { Person } from '../conversations/conversation.ts'
-import { identifyPerson, identifyRecipients } from '../conversations/phone-number.ts'
+import { identifyRecipients } from '../conversations/phone-number.ts'
 import { findNumber } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 
@@ -14,20 +15,49 @@ export interface InboundMessage extends Person {
   readonly mediaId: string | undefined
   readonly at: Date
   readonly isHandled: boolean
+  /** The company's phone app sent it to the person. */
+  readonly isEcho?: boolean
+  /** Is the API's id of the message that this one replaces. */
+  readonly edits?: string | undefined
 }
 
-/** Stores each message once. The people's conversations must be locked, so that none is stored twice concurrently. */
-export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
-  if (messages.length === 0) return
-  await sql`
+/** Stores each message once; returns the new ones, by tenant and id. Of a message and its edits shows only the newest. */
+export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<ReadonlySet<string>> => {
+  if (messages.length === 0) return new Set()
+  const rows = await query<{ key: string }>(tx)`
     insert into inbound_messages
-      (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at)
-    select tenant, "phoneNumberId", "messageId", recipient, type, text, "mediaId", at, case
-      when "isHandled" then now() end
+      (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at, kind, edits)
+    select tenant, "phoneNumberId", "messageId", recipient, type, text, "mediaId", at,
+      case when "isHandled" or "isReplaced" then now() end,
+      case when "isReplaced" then 'replaced' when "isEcho" then 'echo' else 'written' end, edits
     from jsonb_to_recordset(${JSON.stringify(identifyRecipients(messages))}::jsonb) as given (tenant text,
       "phoneNumberId" text, "messageId" text, recipient text, type text, text text, "mediaId" text, at timestamptz,
-      "isHandled" boolean)
-    on conflict do nothing`.execute(tx)
+      "isHandled" boolean, "isEcho" boolean, edits text)
+    cross join lateral (
+      select exists (
+        select from inbound_messages e where e.tenant_id = tenant and e.recipient = given.recipient
+          and e.phone_number_id = "phoneNumberId" and e.edits = coalesce(given.edits, "messageId")
+          and (given.edits is null or e.happened_at >= at)
+      ) as "isReplaced"
+    ) later
+    order by tenant collate "C", "messageId" collate "C"
+    on conflict do nothing
+    returning tenant_id || ' ' || inbound_id as key`
+  await replaceEdited(tx, messages)
+  return new Set(rows.map(({ key }) => key))
+}
+
+const replaceEdited = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
+  const edits = messages.filter(message => message.edits !== undefined)
+  if (edits.length === 0) return
+  await sql`
+    update inbound_messages m set kind = 'replaced', read_at = coalesce(m.read_at, now())
+    from jsonb_to_recordset(${JSON.stringify(identifyRecipients(edits))}::jsonb) as given (tenant text,
+      "phoneNumberId" text, "messageId" text, recipient text, edits text), inbound_messages e
+    where m.tenant_id = tenant and m.phone_number_id = "phoneNumberId" and m.recipient = given.recipient
+      and coalesce(m.edits, m.inbound_id) = given.edits and m.kind <> 'replaced'
+      and e.tenant_id = tenant and e.phone_number_id = "phoneNumberId" and e.inbound_id = "messageId"
+      and (m.edits is null or (m.happened_at, m.position) < (e.happened_at, e.position))`.execute(tx)
 }
 
 export interface InboundRow {
@@ -39,12 +69,13 @@ export interface InboundRow {
   readonly media_id: string | null
   readonly at: Date
   readonly unread: boolean
+  readonly kind: 'written' | 'echo'
   /** Names milliseconds and position, after which the next page begins. */
   readonly place: string
 }
 
 const columns = sql`m.inbound_id as id, m.phone_number_id as number, m.recipient, m.type, m.text, m.media_id,
-  m.happened_at as at, m.read_at is null as unread,
+  m.happened_at as at, m.read_at is null as unread, m.kind,
   floor(extract(epoch from m.happened_at) * 1000)::bigint || '.' || m.position as place`
 
 export const positionPattern = '[0-9]{1,14}[.][0-9]{1,18}'
@@ -61,7 +92,7 @@ const isWrittenBy = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tena
 export const findInbound = (tx: Tx, person: Person, before: string | undefined, limit: number) =>
   query<InboundRow>(tx)`
     select ${columns} from inbound_messages m
-    where ${isWrittenBy(person)} and ${isBefore(before)}
+    where ${isWrittenBy(person)} and m.kind <> 'replaced' and ${isBefore(before)}
     order by m.happened_at desc, m.position desc limit ${limit}`
 
 /** Finds the messages since `since` of a waybill's recipients and of the people with these phones, newest first. */
@@ -76,6 +107,7 @@ export const findInboundAbout = async (
   const rows = await query<InboundRow>(tx)`
     select ${columns} from inbound_messages m
     where m.tenant_id = ${tenant} and m.recipient = any(${[...people]}::text[]) and m.happened_at >= ${since}
+      and m.kind = 'written'
     order by m.happened_at desc, m.position desc limit ${limit}`
   return rows
 }
@@ -104,11 +136,11 @@ export const listConversations = async (
         select count(*)::integer from inbound_messages other where ${isSamePerson} and other.read_at is null
       ) as "unreadMessages"
       from inbound_messages m
-      where m.tenant_id = ${tenant} and ${isBefore(before)}
+      where m.tenant_id = ${tenant} and m.kind = 'written' and ${isBefore(before)}
         and ${channel === undefined ? sql`true` : sql`m.phone_number_id = ${channel}`}
         and ${isUnread ? sql`m.read_at is null` : sql`true`}
         and not exists (
-          select from inbound_messages other where ${isSamePerson}
+          select from inbound_messages other where ${isSamePerson} and other.kind = 'written'
             and (other.happened_at, other.position) > (m.happened_at, m.position)
             and ${isUnread ? sql`other.read_at is null` : sql`true`})
       order by m.happened_at desc, m.position desc limit ${limit}

@@ -1,4 +1,5 @@
-import { IdempotentHeaders, readIdempotencyKey, refusesKeys } from '@courier/shared/edge/idempotency.ts'
+import { readStaffKey, type Staff } from '@courier/shared/access/staff.ts'
+import { IdempotentHeaders, refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -7,16 +8,21 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Person } from '../conversations/conversation.ts'
+import { findNames } from '../conversations/identities.ts'
+import { findPhoneCountry } from '../conversations/phone-number.ts'
 import { findConversation, findSettings } from '../conversations/queries.ts'
 import { findPerson } from '../conversations/routes.ts'
 import { Phone } from '../conversations/view.ts'
+import { priceReply } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { findTyped } from '../messages/about-waybill.ts'
 import { acceptMessages } from '../messages/accept.ts'
 import { listMessages } from '../messages/queries.ts'
 import { toBatch } from '../messages/schema.ts'
 import { OneAccepted, readAccepted } from '../messages/send-routes.ts'
+import { isUserId } from '../messaging-api/user-id.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
+import { renderMessages } from '../templates/queries.ts'
 import { findInbound, findWrittenNumber, listConversations, markRead } from './queries.ts'
 import * as view from './view.ts'
 
@@ -33,9 +39,17 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     const { unread, channel } = view.ConversationsQuery.read(query)
     const { after, limit } = view.conversationCursor.read(query)
     const wanted = { channel, isUnread: unread === 'true' }
-    const rows = await inTenant(pool, tenant, (tx: Tx) => listConversations(tx, tenant, wanted, after[0], limit + 1))
-    const { data, next_cursor } = view.conversationCursor.toPage(rows, limit, row => [row.place])
-    return { data: data.map(view.showConversation), next_cursor }
+    const { data, next_cursor } = await inTenant(pool, tenant, async (tx: Tx) => {
+      const rows = await listConversations(tx, tenant, wanted, after[0], limit + 1)
+      const page = view.conversationCursor.toPage(rows, limit, row => [row.place])
+      const names = await findNames(
+        tx,
+        tenant,
+        page.data.map(({ recipient }) => recipient),
+      )
+      return { ...page, data: page.data.map(row => view.showConversation(row, names.get(row.recipient))) }
+    })
+    return { data, next_cursor }
   })
 
   const ListConversationMessages = {
@@ -48,9 +62,9 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
   app.get(
     '/api/conversations/:phone/messages',
     { schema: ListConversationMessages },
-    async ({ staff: { tenant }, params: { phone }, query }) =>
-      inTenant(pool, tenant, async (tx: Tx) =>
-        readThread(tx, await findWriter(tx, tenant, phone, query.channel), view.threadCursor.read(query)),
+    async ({ staff, params: { phone }, query }) =>
+      inTenant(pool, staff.tenant, async (tx: Tx) =>
+        readThread(tx, staff, await findWriter(tx, staff.tenant, phone, query.channel), view.threadCursor.read(query)),
       ),
   )
 
@@ -87,7 +101,7 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     { bodyLimit: 32_768, schema: ReplyToConversation },
     async (request, reply) => {
       const { tenant, actor } = request.staff
-      const { text, channel, waybill_number: typed = '' } = request.body
+      const { text, channel, waybill_number: typed = '', asks_number: asksNumber } = request.body
       if (isBadText(text)) throw invalid({ text: [badText('text')] })
       const waybill_number = await findTyped(orders, tenant, typed)
       if (waybill_number === undefined) throw ordersUnavailable()
@@ -95,14 +109,16 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
       const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
       const about = waybill_number || null
       // Without the plus, digits may be read as a national number.
-      const message = { to: `+${recipient}`, channel: phoneNumberId, template: { text }, waybill_number: about }
-      const given = readIdempotencyKey(request, 'conversations/reply')
+      const to = isUserId(recipient) ? recipient : `+${recipient}`
+      const template = { text, ...(asksNumber && { asksNumber }) }
+      const message = { to, channel: phoneNumberId, template, waybill_number: about }
+      const given = readStaffKey(request, 'conversations/reply')
       const bytes = given && Buffer.concat([given.fingerprint, Buffer.from(recipient)])
       const key = bytes && { ...given, fingerprint: fingerprint(bytes) }
       const { traceparent } = request
       const accepted = await acceptMessages(pool, tenant, toBatch(message), { key, by: actor, traceparent })
-      const { to, ...others } = accepted.kind === 'refused' ? accepted.errors.errors : {}
-      if (to) throw invalid({ ...others, phone: to })
+      const { to: errors, ...others } = accepted.kind === 'refused' ? accepted.errors.errors : {}
+      if (errors) throw invalid({ ...others, phone: errors })
       const [data] = readAccepted(accepted, reply)
       onQueued()
       request.log.info({ message_id: data?.id }, 'reply.queued')
@@ -116,19 +132,30 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
 const findWriter = (tx: Tx, tenant: string, phone: string, channel: string | undefined): Promise<Person> =>
   findPerson(tx, tenant, phone, channel, findWrittenNumber)
 
-const readThread = async (tx: Tx, person: Person, { after, limit }: ReturnType<typeof view.threadCursor.read>) => {
+const readThread = async (
+  tx: Tx,
+  staff: Staff,
+  person: Person,
+  { after, limit }: ReturnType<typeof view.threadCursor.read>,
+) => {
   const { tenant, phoneNumberId, recipient } = person
   let [lastSent, lastWritten] = after.map(part => part || undefined)
   const { now } = await findSettings(tx, tenant)
   const conversation = (await findConversation(tx, tenant, phoneNumberId, [recipient])).get(recipient)
+  const name = (await findNames(tx, tenant, [recipient])).get(recipient)
   const page = { after: lastSent, limit: limit + 1 }
   const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, page)
   const written = await findInbound(tx, person, lastWritten, limit + 1)
+  const rendered = await renderMessages(
+    tx,
+    tenant,
+    sent.map(({ id }) => id),
+  )
   const data: Static<typeof view.Thread>['data'] = []
   while (data.length < limit) {
     const [ours, theirs] = [sent[0], written[0]]
     if (ours && (!theirs || ours.created_at >= theirs.at)) {
-      data.push(view.showOutbound(ours))
+      data.push(view.showOutbound(ours, rendered.get(ours.id)))
       lastSent = sent.shift()?.id
     } else if (theirs) {
       data.push(view.showInbound(theirs))
@@ -136,9 +163,11 @@ const readThread = async (tx: Tx, person: Person, { after, limit }: ReturnType<t
     } else break
   }
   const hasMore = sent.length + written.length > 0
+  const reply = await priceReply(tx, staff, { phoneNumberId, country: findPhoneCountry(recipient), now })
   return {
     data,
-    conversation: view.showWindow(recipient, phoneNumberId, conversation?.lastInboundAt ?? null, now),
+    conversation: view.showWindow(recipient, name, phoneNumberId, conversation?.lastInboundAt ?? null, now),
+    ...(reply && { reply }),
     next_cursor: hasMore ? view.threadCursor.write([lastSent ?? '', lastWritten ?? '']) : null,
   }
 }

@@ -3,9 +3,13 @@ import { FilterText, listQuery, oneOf, text } from '@courier/shared/lists/filter
 import { oneOf as oneOfWords, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
+import type { Name } from '../conversations/identities.ts'
+import { ReplyPrice } from '../costs/queries.ts'
 import { messageIdPattern } from '../messages/insert.ts'
 import { type MessageRow, Status } from '../messages/view.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
+import { isUserId } from '../messaging-api/user-id.ts'
+import { Rendered } from '../templates/render.ts'
 import { type ConversationRow, type InboundRow, positionPattern } from './queries.ts'
 
 const textOrNull = orNull(Type.String())
@@ -43,6 +47,12 @@ export const ReplyBody = Type.Object(
     waybill_number: Type.Optional(
       Type.String({ minLength: 1, maxLength: 50, description: 'The parcel whose timeline shows the reply.' }),
     ),
+    asks_number: Type.Optional(
+      Type.Literal(true, {
+        must: 'be true',
+        description: 'Adds a button by which the person shares the phone number.',
+      }),
+    ),
   },
   { title: 'Reply', additionalProperties: false, examples: [{ text: 'It arrives tomorrow.' }] },
 )
@@ -64,7 +74,14 @@ const ThreadMessage = Type.Object(
     media_id: orNull(Type.String(), { description: 'The platform’s id of the file.' }),
     unread: Type.Boolean(),
     template: textOrNull,
-    status: orNull(Status, { description: 'Null for a message from the customer.', examples: [null] }),
+    rendered: orNull(Rendered, {
+      examples: [null],
+      description: 'A template as the customer read it; null for other messages, and if the catalogue never had it.',
+    }),
+    status: orNull(Status, {
+      description: 'Null for a message from the customer, or from the company’s phone app.',
+      examples: [null],
+    }),
     error: textOrNull,
     waybill_number: textOrNull,
   },
@@ -72,7 +89,15 @@ const ThreadMessage = Type.Object(
 )
 
 const window = {
-  phone: Type.String({ description: 'E.164 digits without the plus.', examples: ['94770000101'] }),
+  phone: orNull(Type.String(), {
+    description: 'E.164 digits without the plus; null while the number is unknown.',
+    examples: ['94770000101'],
+  }),
+  user_id: orNull(Type.String(), {
+    description: 'The platform’s id of the person, which requests may name in place of a phone number.',
+    examples: [null],
+  }),
+  username: orNull(Type.String(), { examples: [null] }),
   channel: Type.String({ description: 'Phone number id.', examples: ['106540352242922'] }),
   open: Type.Boolean({ description: 'True if a text may be sent now.' }),
   expires_at: orNull(at, {
@@ -91,6 +116,7 @@ export const Thread = Type.Object(
   {
     ...PageOf(ThreadMessage, '', undefined, { description: 'Newest first.' }).properties,
     conversation: Type.Object(window),
+    reply: Type.Optional(ReplyPrice),
   },
   { title: 'ConversationMessages' },
 )
@@ -100,29 +126,45 @@ export const ReadDone = Type.Object(
   { title: 'ConversationRead' },
 )
 
-export const showWindow = (phone: string, channel: string, lastInboundAt: Date | null, now: Date) => ({
-  phone,
+export const showWindow = (
+  recipient: string,
+  { userId, username }: Name = { userId: null, username: null },
+  channel: string,
+  lastInboundAt: Date | null,
+  now: Date,
+) => ({
+  phone: isUserId(recipient) ? null : recipient,
+  user_id: isUserId(recipient) ? recipient : userId,
+  username,
   channel,
   open: isOpen(lastInboundAt, now),
   expires_at: expiresAt(lastInboundAt),
 })
 
-export const showInbound = ({ id, at, type, text, media_id, unread }: InboundRow): Static<typeof ThreadMessage> => {
-  const ofOurs = { template: null, status: null, error: null, waybill_number: null }
-  return { id, direction: 'in', at, type, text, media_id, unread, ...ofOurs }
+export const showInbound = ({
+  id,
+  at,
+  type,
+  text,
+  media_id,
+  unread,
+  kind,
+}: InboundRow): Static<typeof ThreadMessage> => {
+  const ofOurs = { template: null, rendered: null, status: null, error: null, waybill_number: null }
+  return { id, direction: kind === 'echo' ? 'out' : 'in', at, type, text, media_id, unread, ...ofOurs }
 }
 
-export const showOutbound = (row: MessageRow): Static<typeof ThreadMessage> => {
+export const showOutbound = (row: MessageRow, rendered: Rendered | null = null): Static<typeof ThreadMessage> => {
   const { id, template, status, error_meaning: error, waybill_number, created_at: at } = row
   const content = isPlain(template)
     ? { type: 'text', text: template.text, template: null }
     : { type: 'template', text: null, template: template.name }
   const ofAll = { id, direction: 'out' as const, at, media_id: null, unread: false }
-  return { ...ofAll, ...content, status, error, waybill_number }
+  return { ...ofAll, ...content, rendered, status, error, waybill_number }
 }
 
-export const showConversation = (row: ConversationRow) => ({
-  ...showWindow(row.recipient, row.number, row.lastInboundAt, row.now),
+export const showConversation = (row: ConversationRow, name: Name | undefined) => ({
+  ...showWindow(row.recipient, name, row.number, row.lastInboundAt, row.now),
   unread: row.unreadMessages,
   last_message: showInbound(row),
 })

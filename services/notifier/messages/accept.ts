@@ -4,10 +4,12 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Conversation } from '../conversations/conversation.ts'
+import { identify } from '../conversations/identities.ts'
 import { rememberPhones } from '../conversations/phone-number.ts'
 import { chooseChannel, findChannels, findSettings, lockConversations } from '../conversations/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
+import { isUserId } from '../messaging-api/user-id.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
@@ -95,6 +97,17 @@ export const checkBatch = async (
   return { context, checked }
 }
 
+/** Returns a reader of phone numbers and of user ids, which stand for the person's number once that is known. */
+const rememberRecipients = async (tx: Tx, tenant: string, country: string, requests: readonly MessageRequest[]) => {
+  const userIds = new Set(requests.map(({ to }) => to).filter(isUserId))
+  const { find } = await identify(
+    tx,
+    [...userIds].map(userId => ({ tenant, userId })),
+  )
+  const readPhone = rememberPhones(country)
+  return (to: string) => (userIds.has(to) ? find({ tenant, userId: to }) : readPhone(to))
+}
+
 /** Reads the data that the messages are checked against, with a constant number of queries per sending number. */
 export const readContext = async (
   tx: Tx,
@@ -103,7 +116,7 @@ export const readContext = async (
   findConversations = lockConversations,
 ): Promise<SendingContext> => {
   const { country, opt_out_exempt, send_between, time_zone, now } = await findSettings(tx, tenant)
-  const readRecipient = rememberPhones(country)
+  const readRecipient = await rememberRecipients(tx, tenant, country, requests)
   const channels = await findChannels(tx, tenant)
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()

@@ -1,9 +1,9 @@
 import { invalid } from '@courier/shared/errors/errors.ts'
+import { normalisePhone } from '@courier/shared/phone-number.ts'
 import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import { normalisePhone } from '../conversations/phone-number.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 import { findOrders, type KnownOrder, type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
@@ -29,6 +29,7 @@ export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor, co
     to: sql`status = 'queued', template = ${template}, status_at = now(), due_at = now(),
       expires_at = now() + interval '24 hours',
       attempts = 0, error_code = null, error_meaning = null, superseded_by = null, fence = m.fence + 1,
+      joined_to = null,
       former_ids = array_remove(m.former_ids || m.provider_message_id, null), provider_message_id = null`,
     detail: 'sent again by staff',
     action: 'message.resent',
@@ -69,19 +70,21 @@ export const fillAgain = async (
   tenant: string,
   id: string,
 ): Promise<{ waybill: string; content: Content | undefined } | undefined> => {
-  const message = await inTenant(pool, tenant, (tx: Tx) => findAboutOrder(tx, tenant, id))
+  const [message, ...joined] = await inTenant(pool, tenant, (tx: Tx) => findAboutOrders(tx, tenant, id))
   if (!message) return undefined
-  const { waybill_number: waybill, source } = message
-  const found = await findOrders(orders, tenant, [waybill])
+  const all = [message, ...joined]
+  const found = await findOrders(orders, tenant, [...new Set(all.map(each => each.waybill_number))])
   if (!found) throw ordersUnavailable()
-  const order = found.get(waybill)
+  const order = found.get(message.waybill_number)
   if (!order) return undefined
-  if (hasOtherPhone(message, order))
+  const moved = all.find(each => hasOtherPhone(each, found.get(each.waybill_number) ?? order))
+  if (moved)
     throw invalid({
       to: [
-        `The customer of ${waybill} has another phone number since: send a new message with this waybill_number and without to.`,
+        `The customer of ${moved.waybill_number} has another phone number since: send a new message with this waybill_number and without to.`,
       ],
     })
+  const { waybill_number: waybill, source } = message
   return { waybill, content: source ? fillFrom(source, order).template : undefined }
 }
 
@@ -90,13 +93,13 @@ type AboutOrder = Record<'waybill_number' | 'recipient' | 'country', string> & {
   rule_event: string | null
 }
 
-const findAboutOrder = async (tx: Tx, tenant: string, id: string): Promise<AboutOrder | undefined> => {
-  const rows = await query<AboutOrder>(tx)`
+/** Finds the message, then those that left with it. */
+const findAboutOrders = (tx: Tx, tenant: string, id: string): Promise<AboutOrder[]> =>
+  query<AboutOrder>(tx)`
     select waybill_number, recipient, source, rule_event, country from messages join tenants using (tenant_id)
-    where tenant_id = ${tenant} and message_id = ${id} and status in ('failed', 'unknown')
-      and waybill_number is not null`
-  return rows[0]
-}
+    where tenant_id = ${tenant} and (message_id = ${id} or joined_to = ${id}) and status in ('failed', 'unknown')
+      and waybill_number is not null
+    order by joined_to is not null, message_id`
 
 /** Returns true if the order's phone has changed. A number that staff gave counts only if an edit has replaced it. */
 const hasOtherPhone = (

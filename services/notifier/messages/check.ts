@@ -12,7 +12,8 @@ import {
   type Parameter,
   parameterTypes,
 } from '../messaging-api/message-template.ts'
-import type { CatalogueTemplate } from '../templates/catalogue.ts'
+import { isUserId } from '../messaging-api/user-id.ts'
+import { type CatalogueTemplate, dissect } from '../templates/catalogue.ts'
 import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
 import type { Source } from './placeholders.ts'
 import type { MessageRequest } from './schema.ts'
@@ -22,7 +23,7 @@ export interface SendingContext {
   readonly now: Date
   readonly hours: Hours | undefined
   readonly nextAllowed: typeof nextAllowed
-  /** Returns E.164 digits without the plus; undefined if the text is not a phone number. */
+  /** Returns E.164 digits without the plus, or a user id; undefined if the text is neither. */
   readonly readRecipient: (to: string) => string | undefined
   readonly channels: readonly ChannelRow[]
   /** Checks a template and its parameters against the account's catalogue; paths of errors begin with `template`. */
@@ -49,6 +50,8 @@ export interface CheckedMessage {
   readonly waitsFor: string | null
   /** null means that no part of it comes from an order. */
   readonly source: Source | null
+  /** Names the rule whose messages to one person may leave as one; null means that it leaves alone. */
+  readonly joins: string | null
 }
 
 type CheckedRequest =
@@ -67,11 +70,13 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   if (recipient === undefined) errors.to = ['The to field must be a phone number, such as +94770000101.']
   checkTexts(request, errors)
   if (request.missing) errors.template = [request.missing]
-  const sendAt = readSendAt(request.send_at, now, errors)
+  const sendAt = readSendAt(request.send_at, now, errors) ?? findWindowEnd(request, now)
   const hours = request.respect_hours ? context.hours : request.hours
   if (request.respect_hours && !hours) errors.respect_hours = ['The tenant has no hours.']
   const template = isPlain(request.template) ? undefined : request.template
   if (channel && template) Object.assign(errors, context.templateErrors(channel, template))
+  if (recipient && isUserId(recipient) && channel && template && hasCode(context.catalogued(channel, template)))
+    errors.to = ['An authentication template with a code needs a phone number, and the person has none here.']
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
   const category = channel && template && readCategory(context.catalogued(channel, template))
   const isExempt = exempts(context, category, request)
@@ -95,11 +100,21 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
     holdsUntilOpen,
     isExempt,
     hours: hours ?? null,
-    waitsFor: hours && allowed > wanted ? waitsFor(hours) : null,
+    waitsFor:
+      hours && allowed > wanted
+        ? waitsFor(hours)
+        : request.window && sendAt
+          ? 'waits: other parcels of the person may join'
+          : null,
     source: request.source ?? null,
+    joins: request.window?.joins ?? null,
   }
   return Object.keys(errors).length > 0 ? { kind: 'refused', errors, message } : { kind: 'checked', message }
 }
+
+/** Returns true if a template hands a code over by a button (docs/contributors/messaging-api.md#people). */
+const hasCode = (template: CatalogueTemplate | undefined): boolean =>
+  template !== undefined && readCategory(template) === 'AUTHENTICATION' && dissect(template).buttons.length > 0
 
 export const readCategory = (template: CatalogueTemplate | undefined): string | undefined =>
   template?.category?.toUpperCase()
@@ -151,6 +166,13 @@ const readSendAt = (text: string | null | undefined, now: Date, errors: FieldErr
   if (minutes >= earliestMinutes && minutes <= latestDays * 24 * 60) return new Date(text)
   errors.send_at = [`The send at field must be ${earliestMinutes} minutes to ${latestDays} days from now.`]
   return undefined
+}
+
+/** Counts the window from the event, and from now if the clock of orders is ahead; undefined once it is over. */
+const findWindowEnd = ({ window }: MessageRequest, now: Date): Date | undefined => {
+  if (!window) return undefined
+  const end = Math.min(window.from.getTime(), now.getTime()) + window.minutes * 60_000
+  return end > now.getTime() ? new Date(end) : undefined
 }
 
 const describeClosed = (channel: ChannelRow | undefined, conversation: Conversation | undefined, isText: boolean) => {

@@ -39,17 +39,18 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (id text, "phoneNumberId" text,
         recipient text, template jsonb, "waybillNumber" text, status text, failure text, detail text,
         "sendAt" timestamptz, "holdsUntilOpen" boolean, "isExempt" boolean, hours jsonb, rule text, expiry integer,
-        traceparent text, merchant text, source jsonb)
+        traceparent text, merchant text, source jsonb, joins text)
     ), queued as (
       insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
         error_meaning, send_at, holds_until_open, is_exempt, hours, rule_event, due_at, expires_at, traceparent,
-        merchant, source)
+        merchant, source, joins)
       select ${tenant}, id, "phoneNumberId", recipient, template, "waybillNumber", status, failure, "sendAt",
         "holdsUntilOpen", "isExempt", hours, rule,
         case status when 'unknown' then 'infinity' else coalesce("sendAt", now()) end,
         -- Hours that begin late do not extend the limit of a rule.
-        coalesce(case when rule is null then "sendAt" end, now())
-          + make_interval(hours => coalesce(expiry, ${expiryHours}::integer)), traceparent, merchant, source
+        coalesce(case when rule is null or joins is not null and expiry is null then "sendAt" end, now())
+          + make_interval(hours => coalesce(expiry, ${expiryHours}::integer)),
+        traceparent, merchant, source, joins
       from given
     )
     insert into message_events (tenant_id, message_id, status, detail)

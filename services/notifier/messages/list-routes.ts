@@ -1,14 +1,16 @@
 import type { Staff } from '@courier/shared/access/staff.ts'
 import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { errorResponses, invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { normalisePhone } from '@courier/shared/phone-number.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { normalisePhone } from '../conversations/phone-number.ts'
+import { findRecipient } from '../conversations/identities.ts'
 import { findCountry } from '../conversations/queries.ts'
 import { findCostsFor } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
+import { isUserId } from '../messaging-api/user-id.ts'
 import {
   findMessage,
   findTimelines,
@@ -69,7 +71,11 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
 const readPage = async (tx: Tx, staff: Staff, query: Static<typeof MessagesQuery.schema>) => {
   const { tenant } = staff
   const wanted = MessagesQuery.read(query)
-  const to = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))
+  const to =
+    wanted.to &&
+    (isUserId(wanted.to)
+      ? await findRecipient(tx, tenant, wanted.to)
+      : normalisePhone(wanted.to, await findCountry(tx, tenant)))
   if (wanted.to && !to)
     throw invalid({ [MessagesQuery.findField(query, 'to')]: ['The to field must be a phone number.'] })
   const { after, limit } = messageCursor.read(query)

@@ -43,7 +43,7 @@ t.test('counts waiting messages, recent failures and today’s sends, minute by 
   const { status, body } = await call('GET', '/api/messages/summary')
   t.equal(status, 200)
   const { minutes, date, ...counts } = body.data
-  const none = { unread_conversations: 0 }
+  const none = { unread_conversations: 0, silent_channels: [] }
   t.strictSame(counts, {
     ...none,
     ...{ time_zone: 'Asia/Colombo', queued: 2, held: 1, unknown: 1, failed: 3, paused_channels: 1 },

@@ -22,6 +22,9 @@ type Values = OrderSnapshot | InvoiceSnapshot
 const fields = [...orderFields, ...invoiceFields]
 const isField = (name: string): boolean => fields.includes(name)
 
+/** Are filled in when a message that others may join leaves. */
+const groupFields = ['count', 'waybill_numbers']
+
 const listNames = (text: string): string[] => [...text.matchAll(placeholder)].map(([, name = '']) => name.trim())
 
 export const hasPlaceholder = (text: string): boolean => text.search(placeholder) >= 0
@@ -30,9 +33,11 @@ export const hasPlaceholder = (text: string): boolean => text.search(placeholder
 export const isOpenPlaceholder = (text: string): boolean => /\{\{|\}\}/.test(text.replace(placeholder, ''))
 
 /** Returns the error of a text that names unknown fields; undefined when the order or invoice has them all. */
-export const placeholderError = (text: string, event = ''): string | undefined => {
+export const placeholderError = (text: string, event = '', isPerPerson = false): string | undefined => {
   const [what, known]: [string, string[]] =
-    event === invoiceEvent ? ['An invoice', invoiceFields] : ['An order', orderFields]
+    event === invoiceEvent
+      ? ['An invoice', invoiceFields]
+      : ['An order', [...orderFields, ...(isPerPerson ? groupFields : [])]]
   const unknown = listNames(text).filter(name => !known.includes(name))
   if (unknown.length === 0) return undefined
   const named = unknown.map(name => `{{${name}}}`).join(', ')
@@ -51,6 +56,7 @@ const maxLength = 1024
 
 const fillField = (order: Values, placed: string): string => {
   const name = placed.trim()
+  if (groupFields.includes(name)) return `{{${name}}}`
   return isField(name) ? plain(String((order as Record<string, unknown>)[name] ?? '')) || nothing : nothing
 }
 
@@ -156,3 +162,34 @@ export const fill = (content: Content, order: OrderSnapshot | InvoiceSnapshot): 
   isPlain(content)
     ? { text: fillLines(content.text, order) }
     : { ...content, components: content.components.map(component => fillComponent(component, order)) }
+
+/** Limit the characters of a list of waybills: a filled header has at most 60 characters, a body 1,024. */
+const maxListed = { header: 40, body: 300 }
+
+/** Lists as many waybills as fit, and says how many more there are. */
+export const listWaybills = (waybills: readonly string[], most = maxListed.body, language = 'en'): string => {
+  const write = (count: number): string => {
+    const left = waybills.length - count
+    const more = language.startsWith('en') ? ` and ${left} more` : ` +${left}`
+    return waybills.slice(0, count).join(', ') + (left > 0 ? more : '')
+  }
+  let count = waybills.length
+  while (count > 1 && write(count).length > most) count--
+  return write(count)
+}
+
+/** Fills in what a message says about all its parcels. */
+export const fillGroup = (content: Content, waybills: readonly string[]): Content => {
+  const language = isPlain(content) ? 'en' : content.language.code
+  const replace = (text: string, most: number): string =>
+    text
+      .replaceAll('{{count}}', String(waybills.length))
+      .replaceAll('{{waybill_numbers}}', () => listWaybills(waybills, most, language))
+  if (isPlain(content)) return { ...content, text: replace(content.text, maxListed.body) }
+  const components = content.components.map(component => {
+    const most = component.type === 'header' ? maxListed.header : maxListed.body
+    const parameters = component.parameters.map(each => mapTexts(component, each, ({ text }) => replace(text, most)))
+    return { ...component, parameters }
+  })
+  return { ...content, components }
+}

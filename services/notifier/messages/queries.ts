@@ -7,6 +7,7 @@ import { query } from '@courier/shared/postgres/database.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { listSpellings } from '../conversations/phone-number.ts'
 import { inQueue, messageStatuses, outQueue, type Tx } from '../database/tables.ts'
+import { maxUserIdLength } from '../messaging-api/user-id.ts'
 import { idsFrom, messageIdPattern } from './insert.ts'
 import type { MessageRow, StatusUpdate } from './view.ts'
 
@@ -16,10 +17,10 @@ const filters = {
   id: matching({ maxLength: 29, pattern: `^$|${messageIdPattern}`, must: 'be the id of a message' }),
   status: oneOf(messageStatuses, 'The status.'),
   to: matching({
-    maxLength: 40,
+    maxLength: maxUserIdLength,
     pattern: goodText,
     must: 'be a phone number',
-    description: 'Phone number, in any usual spelling.',
+    description: 'Phone number, in any usual spelling, or user id.',
   }),
   waybill_number: matching({ maxLength: 50, pattern: goodText, must: 'be a waybill number' }),
   channel: text('Phone number id.'),
@@ -33,7 +34,13 @@ export type MessageFilter = Wanted<typeof filters>
 export const MessagesQuery = listQuery(cursorFields, filters)
 export const messageCursor = listCursor(new RegExp(messageIdPattern))
 
-const columns = sql`message_id as id, phone_number_id as channel, recipient as "to", template, waybill_number, status,
+const columns = sql`message_id as id, phone_number_id as channel, recipient as "to", waybill_number, status,
+  case when status in ('queued', 'held', 'cancelled') then template
+    else coalesce(sent_content, template) end as template,
+  array_remove(waybill_number || case when joins is not null then array(
+    select j.waybill_number from messages j
+    where j.tenant_id = messages.tenant_id and j.joined_to = messages.message_id order by j.message_id
+  ) end, null) as waybill_numbers,
   provider_message_id, error_code, error_meaning, attempts, created_at, send_at`
 
 /** Limits the messages that a page reads if its filter has no index: they take about a tenth of a second. */
@@ -55,7 +62,7 @@ export const listMessages = async (
 ): Promise<{ rows: MessageRow[]; next: string | null }> => {
   const first = wanted.created_from && new Date(findSpan(wanted.created_from).first)
   const end = wanted.created_to && new Date(findSpan(wanted.created_to).last + 1)
-  const all = [sql`tenant_id = ${tenant}`]
+  const all = [sql`tenant_id = ${tenant} and joined_to is null`]
   if (first) all.push(sql`message_id >= ${idsFrom(shiftHours(first, -1))}`)
   if (end) all.push(sql`message_id < ${idsFrom(shiftHours(end, 1))}`)
   if (after) all.push(sql`message_id < ${after}`)
@@ -69,7 +76,8 @@ export const listMessages = async (
     if (value !== undefined) conditions.push(isOneOf(column, name === 'to' ? listSpellings(value) : [value]))
   }
   if (wanted.waybill_number)
-    conditions.push(sql`waybill_number = ${findSpelling(tenant, spellWaybill(wanted.waybill_number))}`)
+    conditions.push(sql`message_id in (select coalesce(joined_to, message_id) from messages
+      where tenant_id = ${tenant} and waybill_number = ${findSpelling(tenant, spellWaybill(wanted.waybill_number))})`)
   if (wanted.template !== undefined) conditions.push(sql`template ->> 'name' = ${wanted.template}`)
   const select = wanted.to === undefined || wanted.status !== undefined ? selectPage : selectOfRecipient
   const found = await query<MessageRow>(tx)`${select(conditions, limit + 1)}`
@@ -107,9 +115,11 @@ const shiftHours = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() 
 
 const filterColumns = { id: 'message_id', status: 'status', to: 'recipient', channel: 'phone_number_id' } as const
 
+/** Finds a message; for one that left with others, the message that was sent. */
 export const findMessage = async (tx: Tx, tenant: string, id: string): Promise<MessageRow | undefined> => {
   const rows = await query<MessageRow>(tx)`
-    select ${columns} from messages where tenant_id = ${tenant} and message_id = ${id}`
+    select ${columns} from messages where tenant_id = ${tenant} and message_id = (
+      select coalesce(joined_to, message_id) from messages where tenant_id = ${tenant} and message_id = ${id})`
   return rows[0]
 }
 

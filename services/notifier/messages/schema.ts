@@ -3,14 +3,16 @@ import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { type Content, MessageTemplate, toTexts } from '../messaging-api/message-template.ts'
+import { maxUserIdLength } from '../messaging-api/user-id.ts'
 import type { Hours } from './hours.ts'
 import type { Source } from './placeholders.ts'
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(orNull(schema))
 
 const Phone = Type.String({
-  maxLength: 40,
-  description: "Phone number, in any usual spelling; with a waybill_number it may be omitted and is the customer's.",
+  maxLength: maxUserIdLength,
+  description:
+    "Phone number, in any usual spelling, or the user id of a person without one; with a waybill_number it may be omitted and is the customer's.",
 })
 
 const fill = (name: string, ...components: object[]) => ({ name, language: { code: 'en_US' }, components })
@@ -71,6 +73,8 @@ export type MessageRequest = Omit<MessageBody, 'template'> & {
   /** Says why the values of its order cannot fill its texts. */
   missing?: string | undefined
   hours?: Hours | undefined
+  /** May leave as one with others of the same rule to the same person, at the end of the window. */
+  window?: { readonly joins: string; readonly minutes: number; readonly from: Date } | undefined
   /** undefined means that no part of it comes from an order. */
   source?: Source | undefined
 }

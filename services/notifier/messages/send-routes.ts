@@ -1,10 +1,5 @@
-import {
-  IdempotentHeaders,
-  keyRefused,
-  markReplayed,
-  readIdempotencyKey,
-  refusesKeys,
-} from '@courier/shared/edge/idempotency.ts'
+import { readStaffKey } from '@courier/shared/access/staff.ts'
+import { IdempotentHeaders, keyRefused, markReplayed, refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
 import { errorResponses, type HttpError, invalid } from '@courier/shared/errors/errors.ts'
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
@@ -39,7 +34,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQue
   const limitBytes = (messages: number) => Math.min(maxBodyBytes, messages * maxMessageBytes)
   const accept = async (request: FastifyRequest, reply: FastifyReply, batch: Batch<MessageBody>, scope: string) => {
     const { tenant, actor: by } = request.staff
-    const origin = { key: readIdempotencyKey(request, scope), by, traceparent: request.traceparent }
+    const origin = { key: readStaffKey(request, scope), by, traceparent: request.traceparent }
     const messages = readAccepted(await acceptBodies(options, tenant, batch, origin), reply)
     onQueued()
     request.log.info({ messages: messages.length }, 'messages.queued')

@@ -2,6 +2,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
+import { selectSilentSince, silentMinutes } from '../channels/silent.ts'
 import type { Tx } from '../database/tables.ts'
 import { idsFrom } from './insert.ts'
 
@@ -24,6 +25,9 @@ export const MessageSummary = Type.Object(
     failed: capped(`Failed messages, created in the last ${recentHours} hours.`),
     unread_conversations: capped('Conversations with messages that nobody has read.'),
     paused_channels: Type.Integer({ minimum: 0 }),
+    silent_channels: Type.Array(Type.String({ examples: ['106540352242922'] }), {
+      description: `The channels whose accepted messages have had no status for ${silentMinutes} minutes.`,
+    }),
     minutes: Type.Array(
       Type.Object({
         at: Type.String({ description: 'The start of the minute: ISO 8601, UTC.' }),
@@ -75,13 +79,15 @@ const countOwn = (where: string): string => selectCount(`messages where tenant_i
 const countsSql = `
   select (now() at time zone zone.name)::date::text as date, zone.name as time_zone,
     ${countOwn(`status = 'queued'`)} as queued, ${countOwn(`status = 'held'`)} as held,
-    ${countOwn(`status = 'unknown' and message_id >= $2`)} as unknown,
-    ${countOwn(`status = 'failed' and message_id >= $2`)} as failed,
+    ${countOwn(`status = 'unknown' and message_id >= $2 and joined_to is null`)} as unknown,
+    ${countOwn(`status = 'failed' and message_id >= $2 and joined_to is null`)} as failed,
     (select count(distinct (phone_number_id, recipient))::integer from (
       select phone_number_id, recipient from inbound_messages where tenant_id = $1
         and read_at is null limit ${maxCounted}
     ) unread) as unread_conversations,
-    (select count(*)::integer from channels where tenant_id = $1 and state = 'paused') as paused_channels
+    (select count(*)::integer from channels where tenant_id = $1 and state = 'paused') as paused_channels,
+    (select coalesce(array_agg(phone_number_id order by phone_number_id), '{}') from channels c
+      where tenant_id = $1 and (${selectSilentSince}) is not null) as silent_channels
   from (select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1) zone`
 
 const sendsSql = `

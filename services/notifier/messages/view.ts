@@ -22,10 +22,14 @@ export const Message = Type.Object(
   {
     id: Type.String({ examples: ['msg_0198a7c2k4m6p8r0t2v4x6z8a'] }),
     channel: Type.String({ description: 'Phone number id.', examples: ['106540352242922'] }),
-    to: Type.String({ description: 'E.164 digits without the plus.', examples: ['94770000101'] }),
+    to: Type.String({ description: 'E.164 digits without the plus, or a user id.', examples: ['94770000101'] }),
     template: TemplateOrNull,
     text: orNull(Type.String({ description: 'The text of a message without a template.' })),
     waybill_number: orNull(Type.String(), { examples: ['DM00000001'] }),
+    waybill_numbers: Type.Array(Type.String(), {
+      description: 'All parcels that the message is about.',
+      examples: [['DM00000001']],
+    }),
     status: Status,
     provider_message_id: orNull(Type.String(), { examples: ['wamid.HBgLOTQ3NzAwMDAxMDE'] }),
     error: orNull(Type.Object({ code: orNull(Type.Integer()), meaning: Type.String() }), { examples: [null] }),
@@ -44,7 +48,7 @@ export const Page = PageOf(Message, 'MessageList', undefined, {
 
 type Shown = Pick<
   Static<typeof Message>,
-  'id' | 'channel' | 'to' | 'waybill_number' | 'status' | 'provider_message_id' | 'attempts'
+  'id' | 'channel' | 'to' | 'waybill_number' | 'waybill_numbers' | 'status' | 'provider_message_id' | 'attempts'
 >
 
 export interface MessageRow extends Shown {

@@ -74,6 +74,20 @@ export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
   }
 }
 
+/** Reads the callback in force: that of the number wins over that of its account, and that over the app's. */
+export const readCallback = (body: unknown): { url: string | null } | undefined => {
+  const { id, webhook_configuration } = toRecord(body)
+  if (matchText(id, /^\d{1,64}$/) === undefined) return undefined
+  const { phone_number, whatsapp_business_account, application } = toRecord(webhook_configuration)
+  return { url: toLine(phone_number) ?? toLine(whatsapp_business_account) ?? toLine(application) }
+}
+
+export const readSubscribedApps = (body: unknown): string[] | undefined => {
+  const { data } = toRecord(body)
+  if (!Array.isArray(data)) return undefined
+  return data.flatMap(entry => toLine(toRecord(toRecord(entry).whatsapp_business_api_data).id) ?? [])
+}
+
 interface TemplatePage {
   readonly entries: unknown[]
   /** Leads to the next page; null on the last page, undefined if the cursor is missing or invalid. */

@@ -1,8 +1,16 @@
 import { Pool } from 'undici'
-import { collectTemplates, phoneNumberFields, readPhoneNumber, readTokenInfo } from './account-responses.ts'
+import {
+  collectTemplates,
+  phoneNumberFields,
+  readCallback,
+  readPhoneNumber,
+  readSubscribedApps,
+  readTokenInfo,
+} from './account-responses.ts'
 import { Exchange } from './exchange.ts'
 import { type Content, isPlain, listTexts } from './message-template.ts'
 import { type Accepted, type Failed, type Received, readAcceptance, readResponse, readSuccess } from './responses.ts'
+import { isUserId } from './user-id.ts'
 
 export interface MessagingApiOptions {
   readonly baseUrl: string
@@ -26,7 +34,7 @@ interface Credentials {
 }
 
 export interface OutboundMessage {
-  /** Has the form of E.164. */
+  /** Has the form of E.164, or is the user id of a person without a number. */
   readonly to: string
   readonly template: Content
   /** Has at most 512 characters; status webhooks bring it back. */
@@ -51,6 +59,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
 
   return {
     product,
+    version,
     /** Sends a message (docs/merchants/contract.md#send). */
     send: async (
       credentials: Credentials,
@@ -60,7 +69,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
       const { template, traceparent, withinMilliseconds } = message
       const body = writeBody(message, product)
       const texts = isPlain(template) ? [template] : listTexts(template)
-      const carried = [body.to, ...texts.map(({ text }) => text)]
+      const carried = [message.to.replace(/^\+/, ''), ...texts.map(({ text }) => text)]
       const more = { traceparent, withinMilliseconds, body, carried }
       const response = await request(credentials, `${pathTo(phoneNumberId)}/messages`, readAcceptance, more)
       if (response.kind !== 'received') return response
@@ -76,6 +85,15 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
     },
     phoneNumber: (credentials: Credentials, phoneNumberId: string) =>
       request(credentials, `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, readPhoneNumber),
+    /** Reads the address to which the API posts the webhooks of a number; null if it posts them nowhere. */
+    callback: (credentials: Credentials, phoneNumberId: string) =>
+      request(credentials, `${pathTo(phoneNumberId)}?fields=webhook_configuration`, readCallback),
+    /** Reads the ids of the apps that get the webhooks of an account. */
+    subscribedApps: (credentials: Credentials, wabaId: string) =>
+      request(credentials, `${pathTo(wabaId)}/subscribed_apps`, readSubscribedApps),
+    /** Subscribes the token's app to the webhooks of an account. */
+    subscribe: (credentials: Credentials, wabaId: string) =>
+      request(credentials, `${pathTo(wabaId)}/subscribed_apps`, readSuccess, { body: {} }),
     debugToken: (credentials: Credentials) => {
       const token = encodeURIComponent(credentials.accessToken.toWellFormed())
       return request(credentials, `/debug_token?input_token=${token}`, readTokenInfo)
@@ -94,7 +112,8 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
 const writeBody = ({ to, template, callbackData }: OutboundMessage, product: string) => ({
   messaging_product: product,
   recipient_type: 'individual',
-  to: to.replace(/^\+/, ''),
+  // A user id in `to` would be accepted and dropped (docs/contributors/messaging-api.md#people).
+  ...(isUserId(to) ? { recipient: to } : { to: to.replace(/^\+/, '') }),
   biz_opaque_callback_data: callbackData,
   ...writeContent(template),
 })
@@ -104,6 +123,10 @@ const writeContent = (content: Content) => {
     const { action: id, title } = content.button
     const buttons = [{ type: 'reply', reply: { id, title } }]
     return { type: 'interactive', interactive: { type: 'button', body: { text: content.text }, action: { buttons } } }
+  }
+  if (isPlain(content) && content.asksNumber) {
+    const action = { name: 'request_contact_info' }
+    return { type: 'interactive', interactive: { type: action.name, body: { text: content.text }, action } }
   }
   if (isPlain(content)) return { type: 'text', text: { preview_url: false, body: content.text } }
   const { name, components } = content

@@ -130,6 +130,8 @@ interface PlainText {
   readonly text: string
   /** A press requests this action; a token replaces it when the message is sent. */
   readonly button?: { readonly title: string; readonly action: string } | undefined
+  /** Offers the person to share the phone number. */
+  readonly asksNumber?: true | undefined
 }
 
 export const PlainTextBody = Type.String({

@@ -1,11 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Exchanged } from './exchange.ts'
 import { matchText, parse, toInteger, toLine, toList, toRecord } from './read-json.ts'
+import { userIdForm } from './user-id.ts'
 
 /** The API accepted the message; webhooks report its delivery. */
 export interface Accepted {
   readonly kind: 'accepted'
   readonly providerMessageId: string
+  /** Is the other id of a recipient that the request named by one: a user id, or E.164 digits. */
+  readonly contact?: { readonly phone: string; readonly userId: string } | undefined
   /** The API documents `accepted`, `held_for_quality_assessment` and `paused`. */
   readonly messageStatus: string
   /** Names the API version that served the request, such as v21.0; null when unknown. */
@@ -93,11 +96,21 @@ const conceal = (details: string, carried: readonly string[]): string => {
 /** An id is text without blanks; the API sets no limit on its length (docs/contributors/messaging-api.md#accepted). */
 const messageId = /^[\x21-\x7e]{1,1024}$/
 
-export const readAcceptance = (body: unknown): Pick<Accepted, 'providerMessageId' | 'messageStatus'> | undefined => {
+export const readAcceptance = (
+  body: unknown,
+): Pick<Accepted, 'providerMessageId' | 'messageStatus' | 'contact'> | undefined => {
   const message = toRecord(toList(toRecord(body).messages)[0])
   const providerMessageId = matchText(message.id, messageId)
   if (providerMessageId === undefined) return undefined
-  return { providerMessageId, messageStatus: matchText(message.message_status, /^[a-z_]{1,64}$/) ?? 'accepted' }
+  const { wa_id, user_id } = toRecord(toList(toRecord(body).contacts)[0])
+  const phone = matchText(wa_id, /^\d{5,20}$/)
+  const userId = matchText(user_id, userIdForm)
+  const contact = phone !== undefined && userId !== undefined ? { phone, userId } : undefined
+  return {
+    providerMessageId,
+    messageStatus: matchText(message.message_status, /^[a-z_]{1,64}$/) ?? 'accepted',
+    contact,
+  }
 }
 
 /** Reads `{"success": true}`; some of the API's own samples have "true" in quotes. */

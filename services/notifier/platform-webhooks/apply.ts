@@ -6,16 +6,19 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { isOpen } from '../conversations/conversation.ts'
+import type { Move } from '../conversations/identities.ts'
 import { keywordIn } from '../conversations/keywords.ts'
-import { findKeywords, type Inbound, recordInbound, releaseHeld } from '../conversations/queries.ts'
+import { findKeywords, findMoved, type Inbound, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { type InboundMessage, insertInbound } from '../inbox/queries.ts'
 import { logCategory, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
+import type { EchoFact, InboundFact } from './envelope.ts'
 import { choosePlanning, lockMessages } from './message-queries.ts'
 import { openPresses, recordPresses, type Said } from './presses.ts'
+import { type Known, recognise } from './recognise.ts'
 import { settleMessages } from './settle-messages.ts'
-import { type SignedFacts, type SignedWebhook, sortFacts } from './signed-facts.ts'
+import { type Own, type SignedFacts, type SignedWebhook, sortFacts } from './signed-facts.ts'
 
 /** Counts the facts of a transaction and their effects. */
 export type Applied = Awaited<ReturnType<typeof apply>>
@@ -74,13 +77,14 @@ const applyGroup = async (
 /** Applies facts. Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
 const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
   choosePlanning(tx, own.statuses.length, own.inbound.length + own.preferences.length)
-  const said = await findSaid(tx, own)
-  const { writers, now } = await openConversations(tx, said, own)
+  const people = await recognise(tx, own, options.keyring)
+  const said = await findSaid(tx, people.inbound)
+  const { writers, now } = await openConversations(tx, said, people.preferences, people.moved)
   const opened = openPresses(options.keyring, said, now)
-  await insertInbound(
-    tx,
-    said.map(fact => toReadable(fact, opened.presses.has(fact))),
-  )
+  await insertInbound(tx, [
+    ...said.map(fact => toReadable(fact, opened.presses.has(fact))),
+    ...people.echoes.map(toEcho),
+  ])
   const { statuses } = own
   const locked = statuses.length + writers.length > 0 ? await lockMessages(tx, statuses, writers) : []
   const { moved, unmatched } = await settleMessages(tx, locked, statuses, options)
@@ -106,7 +110,7 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
   }
 }
 
-const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
+const findSaid = async (tx: Tx, inbound: readonly Known<Own<InboundFact>>[]): Promise<Said[]> => {
   if (inbound.length === 0) return []
   const keywords = await findKeywords(tx, [...new Set(inbound.map(({ tenant }) => tenant))])
   return inbound.map(fact => {
@@ -122,8 +126,20 @@ const toReadable = ({ keyword, text, label, ...said }: Said, acts: boolean): Inb
   isHandled: keyword === 'stop' || keyword === 'start' || acts,
 })
 
+const toEcho = ({ text, label, ...echo }: Known<Own<EchoFact>>): InboundMessage => ({
+  ...echo,
+  text: (text ?? label)?.trim(),
+  isHandled: true,
+  isEcho: true,
+})
+
 /** Stores inbound messages, opt-outs and opt-ins. Returns the people with open conversations, and Postgres' time. */
-const openConversations = async (tx: Tx, said: readonly Said[], { preferences }: SignedFacts) => {
+const openConversations = async (
+  tx: Tx,
+  said: readonly Said[],
+  preferences: readonly Known<SignedFacts['preferences'][number]>[],
+  moved: readonly Move[],
+) => {
   const messages = said.map(({ keyword, ...fact }): Inbound => {
     const by = { kind: 'customer', name: fact.buttons.length > 0 ? 'button' : 'message' } as const
     const choice = keyword === 'no thanks' ? ({ keyword: 'stop', scope: 'marketing' } as const) : { keyword }
@@ -133,7 +149,8 @@ const openConversations = async (tx: Tx, said: readonly Said[], { preferences }:
     const by = { kind: 'platform', name: source } as const
     return { ...fact, keyword: isStopped ? 'stop' : 'start', scope: 'marketing', by }
   })
-  const people = await recordInbound(tx, [...messages, ...choices])
+  const heard = await recordInbound(tx, [...messages, ...choices])
+  const people = [...heard, ...(await findMoved(tx, moved))]
   const writers = people.filter(({ lastInboundAt, now }) => isOpen(lastInboundAt, now))
   return { writers, now: people[0]?.now }
 }

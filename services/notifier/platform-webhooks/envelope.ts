@@ -1,15 +1,20 @@
 import { marketingStopped } from '../messaging-api/error-table.ts'
 import { type Json, toInteger, toList, toRecord } from '../messaging-api/read-json.ts'
+import { readCall, readChange, readEcho, readInbound } from './inbound.ts'
 import { readId, readText, readTime, readWord } from './json.ts'
+import { readPerson } from './person.ts'
 import { type Pricing, reportedStatuses } from './settle.ts'
 import { type CategoryFact, readCategoryEvent, readTemplateEvent, type TemplateFact } from './template-events.ts'
 
 type StatusFact = NonNullable<ReturnType<typeof readStatus>>
 export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
+export type EchoFact = NonNullable<ReturnType<typeof readEcho>>
+/** Reports that a person has a new phone number, and so a new user id. */
+export type ChangeFact = NonNullable<ReturnType<typeof readChange>>
 /** Reports that a person stops or resumes marketing messages. `source` is `user_preferences` or names an error. */
 type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
 
-export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact | CategoryFact
+export type Fact = StatusFact | InboundFact | EchoFact | ChangeFact | PreferenceFact | TemplateFact | CategoryFact
 
 interface Change {
   readonly wabaId: string | undefined
@@ -68,15 +73,22 @@ export const readFacts = (document: unknown, now: Date): Fact[] => {
     if (phoneNumberId === undefined) continue
     if (field === 'user_preferences')
       for (const each of toList(value.user_preferences)) facts.push(readPreference(phoneNumberId, toRecord(each), now))
+    const contacts = toList(value.contacts).map(toRecord)
+    const readAll = (list: unknown, read: (...given: [string, Json, Json[], Date]) => Fact | undefined) => {
+      for (const each of toList(list)) facts.push(read(phoneNumberId, toRecord(each), contacts, now))
+    }
+    if (field === 'calls') readAll(value.calls, readCall)
+    if (field === 'smb_message_echoes') readAll(value.message_echoes, readEcho)
     if (field !== 'messages') continue
     for (const status of toList(value.statuses).map(toRecord))
-      facts.push(readStatus(phoneNumberId, status, now), readMarketingStop(phoneNumberId, status, now))
-    for (const message of toList(value.messages)) facts.push(readInbound(phoneNumberId, toRecord(message), now))
+      facts.push(readStatus(phoneNumberId, status, contacts, now), readMarketingStop(phoneNumberId, status, now))
+    readAll(value.messages, readChange)
+    readAll(value.messages, readInbound)
   }
   return facts.filter(fact => fact !== undefined)
 }
 
-const readStatus = (phoneNumberId: string, value: Json, now: Date) => {
+const readStatus = (phoneNumberId: string, value: Json, contacts: readonly Json[], now: Date) => {
   const providerMessageId = readId(value.id)
   const status = reportedStatuses.find(known => known === value.status)
   if (providerMessageId === undefined || status === undefined) return undefined
@@ -85,6 +97,7 @@ const readStatus = (phoneNumberId: string, value: Json, now: Date) => {
   return {
     kind: 'status' as const,
     phoneNumberId,
+    ...readPerson([value.recipient_id], [value.recipient_user_id, value.recipient_parent_user_id], contacts),
     /** Is our id of the message, unless another program sent the message. */
     messageId: readText(value.biz_opaque_callback_data, 512),
     providerMessageId,
@@ -103,57 +116,18 @@ const readPricing = ({ category: given, type: givenType, billable }: Json): Pric
   return { category, type, isFree: type === undefined ? billable === false : type.startsWith('free_') }
 }
 
-const readDigits = (value: unknown): string | undefined => /^\+?(\d{5,20})$/.exec(readId(value) ?? '')?.[1]
-
 const readPreference = (phoneNumberId: string, value: Json, now: Date) => {
-  const recipient = readDigits(value.wa_id)
-  if (recipient === undefined || value.category !== 'marketing_messages') return undefined
+  const person = readPerson([value.wa_id], [value.user_id, value.parent_user_id])
+  if (!person || value.category !== 'marketing_messages') return undefined
   if (value.value !== 'stop' && value.value !== 'resume') return undefined
-  const fact = { kind: 'preference' as const, phoneNumberId, recipient, at: readTime(value.timestamp, now) }
+  const fact = { kind: 'preference' as const, phoneNumberId, ...person, at: readTime(value.timestamp, now) }
   return { ...fact, isStopped: value.value === 'stop', source: 'user_preferences' }
 }
 
 const readMarketingStop = (phoneNumberId: string, status: Json, now: Date): PreferenceFact | undefined => {
-  const recipient = readDigits(status.recipient_id)
+  const person = readPerson([status.recipient_id], [status.recipient_user_id, status.recipient_parent_user_id])
   const isStopped = toList(status.errors).some(error => toInteger(toRecord(error).code) === marketingStopped)
-  if (recipient === undefined || status.status !== 'failed' || !isStopped) return undefined
+  if (!person || status.status !== 'failed' || !isStopped) return undefined
   const at = readTime(status.timestamp, now)
-  return { kind: 'preference', phoneNumberId, recipient, at, isStopped, source: `error ${marketingStopped}` }
-}
-
-const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
-  const recipient = readDigits(value.from)
-  const messageId = readId(value.id)
-  // A system message reports a changed number: the person wrote nothing.
-  if (recipient === undefined || messageId === undefined || value.type === 'system') return undefined
-  const { button_reply, list_reply } = toRecord(value.interactive)
-  const [button, reply, item] = [toRecord(value.button), toRecord(button_reply), toRecord(list_reply)]
-  const type = readText(value.type, 30) ?? 'unknown'
-  const content = toRecord(value[type])
-  const location = readLocation(toRecord(value.location))
-  const label = button.text ?? reply.title ?? item.title ?? content.caption ?? content.filename ?? content.emoji
-  const pressed = [button.text, button.payload, reply.title, reply.id, item.title, item.id]
-  return {
-    kind: 'inbound' as const,
-    phoneNumberId,
-    recipient,
-    messageId,
-    at: readTime(value.timestamp, now),
-    type,
-    text: readText(toRecord(value.text).body, 5000),
-    /** Shows staff any other content: a location, the label of a button, a caption, the name of a file. */
-    label: location ?? readText(label, 1024),
-    mediaId: readId(content.id),
-    /** Shows a location that the person shared: its name, address and coordinates. */
-    location,
-    payload: readText(button.payload ?? reply.id, 500),
-    /** Holds the text of the pressed button or list item, and its value. */
-    buttons: pressed.map(label => readText(label, 500)).filter(label => label !== undefined),
-  }
-}
-
-const readLocation = ({ latitude, longitude, name, address }: Json): string | undefined => {
-  if (typeof latitude !== 'number' || typeof longitude !== 'number') return undefined
-  const words = [readText(name, 1000), readText(address, 1000)].filter(part => part !== undefined).join(', ')
-  return `${words} (${latitude}, ${longitude})`.trim()
+  return { kind: 'preference', phoneNumberId, ...person, at, isStopped, source: `error ${marketingStopped}` }
 }

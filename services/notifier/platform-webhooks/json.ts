@@ -18,6 +18,16 @@ export const readText = (value: unknown, maxLength: number): string | undefined 
   return value.includes('\0') || !value.isWellFormed() ? undefined : value
 }
 
+/**
+ * Returns a text that people read, cut after `maxLength`, with a sign in place of what Postgres cannot store; undefined
+ * if it is empty or no text.
+ */
+export const readContent = (value: unknown, maxLength: number): string | undefined => {
+  if (typeof value !== 'string' || value === '') return undefined
+  const cut = value.length > maxLength ? value.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '') : value
+  return cut.toWellFormed().replaceAll('\0', '\ufffd')
+}
+
 /** Returns an id, which some senders write as a number. */
 export const readId = (value: unknown): string | undefined =>
   readText(typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value, 512)

@@ -117,9 +117,9 @@ export interface PricedReport {
 
 const pricesSql = `priced as (
         insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, type,
-          country, template, merchant)
+          country, template, merchant, phone_number_id)
         select * from unnest($12::text[], $13::text[], $14::text[], $15::timestamptz[], $16::text[], $17::boolean[],
-          $18::text[], $19::text[], $20::text[], $21::text[])
+          $18::text[], $19::text[], $20::text[], $21::text[], $22::text[])
         on conflict do nothing
       ), `
 
@@ -134,7 +134,7 @@ const toPriceColumns = (prices: readonly PricedReport[]): unknown[][] => {
   }))
   return [
     ...toColumns(rows, 'tenant', 'messageId', 'providerMessageId', 'at', 'category', 'isFree', 'type', 'country'),
-    ...toColumns(rows, 'template', 'merchant'),
+    ...toColumns(rows, 'template', 'merchant', 'phoneNumberId'),
   ]
 }
 

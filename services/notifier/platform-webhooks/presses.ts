@@ -15,9 +15,10 @@ import {
 import type { Tx } from '../database/tables.ts'
 import { insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { InboundFact } from './envelope.ts'
+import type { Known } from './recognise.ts'
 import type { Own } from './signed-facts.ts'
 
-export type Said = Own<InboundFact> & { readonly keyword: Wish | undefined }
+export type Said = Known<Own<InboundFact>> & { readonly keyword: Wish | undefined }
 
 /** Opens the buttons with actions that people pressed; counts those that do not open, by reason. */
 export const openPresses = (keyring: Keyring | undefined, said: readonly Said[], now: Date | undefined) => {
@@ -100,6 +101,6 @@ const toMessage = (address: Address, text: string): NewMessage => {
     button: { title: button, action: confirmAddress },
   }
   const atOnce = { sendAt: null, hours: null, waitsFor: null, isHeld: false, holdsUntilOpen: false, isExempt: false }
-  const message = { ...atOnce, source: null, phoneNumberId, recipient, waybillNumber: waybill, template }
+  const message = { ...atOnce, source: null, joins: null, phoneNumberId, recipient, waybillNumber: waybill, template }
   return { id, message, isInDoubt, rule: { event: null, expires_after_hours: addressMinutes / 60 } }
 }

@@ -12,6 +12,7 @@ import { type Applied, type ApplyOptions, createApplier } from './apply.ts'
 import { listOrigins, readFacts, scanOrigins } from './envelope.ts'
 import { parseJson } from './json.ts'
 import { createSenders, maxBodyBytes } from './senders.ts'
+import { createSignals } from './signals.ts'
 import type { SignedWebhook } from './signed-facts.ts'
 import { createSignerFinder, createVerifier, type FindSigners, type FoundSigners, isVerifyToken } from './verify.ts'
 
@@ -49,6 +50,7 @@ const Processed = Type.Object({}, { description: 'The events are committed.' })
 export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {
   const findSigners = createSignerFinder(options.pool, options.listAppSecrets)
   const apply = createApplier(options.pool, options)
+  const noteSignals = createSignals(options.pool, options.logger)
   const clock = createClock(options.pool)
   // The signature covers the body's bytes: the handler gets them unchanged.
   app.removeAllContentTypeParsers()
@@ -93,8 +95,16 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (
       throw refusal(request, unauthenticated())
     }
     senders.welcome(request)
+    if (webhook.kind === 'foreign') {
+      options.onFact?.('foreign', 1)
+      request.log.info({ bytes: bytes.length }, 'webhook.foreign')
+      await noteSignals(webhook.signers, [])
+      return {}
+    }
+    const { signers, facts } = webhook.signed
     const applied = await apply(webhook.signed)
     if (applied) report(request, applied, options)
+    await noteSignals(signers, facts)
     return {}
   })
 }
@@ -118,7 +128,7 @@ const findQueryProblem = (mode: unknown, token: unknown, challenge: unknown): st
   return typeof challenge === 'string' ? undefined : 'no_challenge'
 }
 
-type ReadWebhook = { kind: 'signed'; signed: SignedWebhook } | Extract<FoundSigners, { kind: 'refused' }>
+type ReadWebhook = { kind: 'signed'; signed: SignedWebhook } | Exclude<FoundSigners, { kind: 'signed' }>
 
 /** Reads the facts of a webhook that one of our app secrets signed. Parses nothing before the signature is verified. */
 const readWebhook = async (
@@ -129,10 +139,10 @@ const readWebhook = async (
   isPaused: boolean,
 ): Promise<ReadWebhook> => {
   const isSignedWith = createVerifier(bytes, signature)
-  const scanned = await findSigners(scanOrigins(bytes), isSignedWith, isPaused)
-  if (scanned.kind === 'refused') return scanned
+  const scanned = await findSigners(scanOrigins(bytes), isSignedWith, isPaused, bytes.length)
+  if (scanned.kind !== 'signed') return scanned
   const document = parseJson(bytes)
-  const found = await findSigners(listOrigins(document), isSignedWith, false)
-  if (found.kind === 'refused') return found
+  const found = await findSigners(listOrigins(document), isSignedWith, false, bytes.length)
+  if (found.kind !== 'signed') return found
   return { kind: 'signed', signed: { signers: found.signers, facts: readFacts(document, await clock()) } }
 }

@@ -28,6 +28,8 @@ export const sortFacts = (webhooks: readonly SignedWebhook[]) => {
   return {
     statuses: select('status'),
     inbound: select('inbound'),
+    echoes: select('echo'),
+    changes: select('change'),
     preferences: select('preference'),
     templates: select('template'),
     categories: select('category'),

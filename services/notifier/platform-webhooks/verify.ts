@@ -18,24 +18,47 @@ interface Claimant extends Channel {
 
 type IsSignedWith = (secret: string) => boolean
 
-/** `reason` is for the log: the sender of the request learns nothing. */
-export type FoundSigners = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
+/**
+ * `foreign`: a secret of ours signed a request that names none of our numbers, such as the platform's test, or news of
+ * another number of the same app. `reason` is for the log: the sender of the request learns nothing.
+ */
+export type FoundSigners =
+  | { kind: 'signed'; signers: Channel[] }
+  | { kind: 'foreign'; signers: Channel[] }
+  | { kind: 'refused'; reason: string }
 
 /**
  * Finds our numbers that a request names and whose secrets signed it; if `isPaused`, tries only ids whose secrets
  * signed a request lately.
  */
-export type FindSigners = (ids: readonly string[], isSigned: IsSignedWith, isPaused: boolean) => Promise<FoundSigners>
+export type FindSigners = (
+  ids: readonly string[],
+  isSigned: IsSignedWith,
+  isPaused: boolean,
+  bytes: number,
+) => Promise<FoundSigners>
 
 /** A removed secret or number stays valid for this long at most; a new one is valid at once, except in a pause. */
 const rememberedMilliseconds = 2_000
 const knownMilliseconds = 3_600_000
+/** Bounds the work of a request that names no number of ours: its bytes times the secrets that are tried. */
+const maxHashedBytes = 4 * 1024 * 1024
+const everyNumber = '*'
 
 /** Creates a finder that caches for two seconds who claims an id: requests that they sign meanwhile need no query. */
 export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets): FindSigners => {
   const remembered = new LRUCache<string, readonly Claimant[]>({ max: 10_000, ttl: rememberedMilliseconds })
   const signedLately = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
-  return async (named, isSignedWith, isPaused) => {
+
+  const findForeign = async (isSignedWith: IsSignedWith, bytes: number): Promise<FoundSigners> => {
+    const known = remembered.get(everyNumber) ?? (await findSecretHolders(pool, listAppSecrets))
+    remembered.set(everyNumber, known)
+    const tried = new Set(known.flatMap(({ secrets }) => secrets)).size * bytes <= maxHashedBytes ? known : []
+    const signers = tried.filter(({ secrets }) => secrets.map(isSignedWith).includes(true))
+    return signers.length > 0 ? { kind: 'foreign', signers } : { kind: 'refused', reason: 'unknown_number' }
+  }
+
+  return async (named, isSignedWith, isPaused, bytes) => {
     if (named.length === 0) return { kind: 'refused', reason: 'names_no_number' }
     const ids = isPaused ? named.filter(id => signedLately.has(id)) : named
     const kept = ids.map(id => remembered.get(id))
@@ -44,6 +67,7 @@ export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets
       if (found.kind === 'signed' || isPaused) return found
     }
     const claimants = await findClaimants(pool, ids, listAppSecrets)
+    if (claimants.length === 0 && !isPaused) return findForeign(isSignedWith, bytes)
     const found = judge(claimants, isSignedWith, isPaused)
     if (found.kind === 'signed' || isPaused)
       for (const id of ids) {
@@ -94,10 +118,23 @@ const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: Li
         or proven_at is null and phone_number_id = any(${ids}::text[]) and not exists (
           select from channels proven where proven.phone_number_id = c.phone_number_id and proven.proven_at is not null
         )`
-    return Promise.all(
-      rows.map(async row => ({ ...row, secrets: await listAppSecrets(tx, row.tenant, row.phoneNumberId) })),
-    )
+    return withSecrets(tx, rows, listAppSecrets)
   })
+
+/** Finds the numbers that have an app secret. */
+const findSecretHolders = (pool: pg.Pool, listAppSecrets: ListAppSecrets): Promise<Claimant[]> =>
+  inAllTenants(pool, async (tx: Tx) => {
+    const rows = await query<Channel>(tx)`
+      select tenant_id as tenant, phone_number_id as "phoneNumberId", waba_id as "wabaId" from channels`
+    // A damaged secret stops only its own number.
+    const skipping: ListAppSecrets = (tx, channels) => listAppSecrets(tx, channels, true)
+    return (await withSecrets(tx, rows, skipping)).filter(({ secrets }) => secrets.length > 0)
+  })
+
+const withSecrets = async (tx: Tx, channels: Channel[], listAppSecrets: ListAppSecrets): Promise<Claimant[]> => {
+  const secrets = await listAppSecrets(tx, channels)
+  return channels.map((channel, index) => ({ ...channel, secrets: secrets[index] ?? [] }))
+}
 
 /** Returns true if any of our numbers has that verify token. Takes the same time for every wrong token. */
 export const isVerifyToken = async (pool: pg.Pool, token: string): Promise<boolean> => {

@@ -16,9 +16,9 @@ const normal = JSON.stringify(envelope({ statuses: [status({})] }))
 
 const createCountedFixture = async (t: Test, limits: { strangersPerMinute?: number } = {}) => {
   const counted = { parsedBytes: 0, lookups: 0 }
-  const listAppSecrets: ListAppSecrets = async (_tx, _tenant, id) => {
+  const listAppSecrets: ListAppSecrets = async (_tx, channels) => {
     counted.lookups++
-    return id === '100' ? ['old'] : []
+    return channels.map(({ phoneNumberId }) => (phoneNumberId === '100' ? ['old'] : []))
   }
   const fixture = await createFixture(t, {
     listAppSecrets,

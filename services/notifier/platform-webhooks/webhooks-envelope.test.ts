@@ -10,7 +10,7 @@ const read = (body: unknown) => readFacts(parseJson(Buffer.from(JSON.stringify(b
 t.test('a status becomes a fact', t => {
   const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: '+94 77 …' }, href: 'x' }]
   const fields = { status: 'failed', timestamp: '1750030073', biz_opaque_callback_data: 'msg_1', errors, pricing: {} }
-  t.same(read(envelope({ statuses: [status(fields)] })), [
+  t.match(read(envelope({ statuses: [status(fields)] })), [
     {
       kind: 'status',
       phoneNumberId: '100',
@@ -25,20 +25,41 @@ t.test('a status becomes a fact', t => {
   t.end()
 })
 
-t.test('the user ids of 2026 do not change the facts', t => {
-  const said = inbound()
-  const plain = { statuses: [status({})], messages: [said] }
-  const contacts = [{ wa_id: '94770000101', user_id: 'LK.94770000101' }]
-  const ids = {
-    contacts,
-    statuses: [{ ...status({}), recipient_user_id: 'LK.94770000101' }],
-    messages: [{ ...said, from_user_id: 'LK.94770000101' }],
-  }
-  t.same(read(envelope(ids)), read(envelope(plain)))
-  const { recipient_id: _, ...byUserId } = status({}) as Record<string, unknown>
-  t.match(read(envelope({ contacts, statuses: [byUserId] })), [{ kind: 'status', status: String }])
-  const { from: __, ...unnamed } = inbound() as Record<string, unknown>
-  t.same(read(envelope({ contacts, messages: [{ ...unnamed, from_user_id: 'LK.1' }] })), [], 'nobody to reply to')
+t.test('a person is named by number, by user id, or by both, wherever a webhook writes them', t => {
+  const [phone, userId] = ['94770000101', 'LK.13491208655302741918']
+  const names = (value: object, field?: string) =>
+    read(
+      field
+        ? { entry: [change({ ...(envelope({}).entry[0]?.changes[0]?.value as object), ...value }, field)] }
+        : envelope({ ...value }),
+    ).map(fact => 'phone' in fact && [fact.phone, fact.userId, fact.username])
+  const says = (fields: object, contacts: object[] = []) =>
+    names({ contacts, messages: [{ ...inbound(), from: undefined, ...fields }] })
+  t.same(says({ from: phone }), [[phone, undefined, undefined]])
+  t.same(says({ from: phone, from_user_id: userId }), [[phone, userId, undefined]])
+  t.same(says({ from_user_id: userId }), [[undefined, userId, undefined]])
+  t.same(says({ from_parent_user_id: 'LK.ENT.1181' }), [[undefined, 'LK.ENT.1181', undefined]])
+  t.same(says({ from: userId }), [[undefined, userId, undefined]], 'a user id in from')
+  const profile = { name: 'Nimali', username: 'nimali.p' }
+  t.same(says({}, [{ user_id: userId, profile }]), [[undefined, userId, 'nimali.p']])
+  t.same(says({ from_user_id: userId }, [{ wa_id: userId, profile }]), [[undefined, userId, 'nimali.p']])
+  t.same(says({ from_user_id: userId }, [{ wa_id: phone, user_id: userId }]), [[phone, userId, undefined]])
+  const stranger = { wa_id: '94770000999', user_id: 'LK.9' }
+  t.same(says({ from: phone }, [stranger]), [[phone, undefined, undefined]], 'a contact of somebody else')
+  const reports = (fields: object, contacts: object[] = []) =>
+    names({ contacts, statuses: [{ ...status({}), recipient_id: undefined, ...fields }] })
+  t.same(reports({ recipient_user_id: userId }), [[undefined, userId, undefined]])
+  t.same(reports({ recipient_id: phone, recipient_user_id: userId }), [[phone, userId, undefined]])
+  t.same(reports({ recipient_id: phone }, [{ wa_id: phone, user_id: userId }]), [[phone, userId, undefined]])
+  const stop = { category: 'marketing_messages', value: 'stop', timestamp: 1750030073 }
+  t.same(names({ user_preferences: [{ ...stop, user_id: userId }] }, 'user_preferences'), [
+    [undefined, userId, undefined],
+  ])
+  const echo = { from: '9411', id: 'wamid.e', type: 'text', text: { body: 'Hi' } }
+  t.same(names({ message_echoes: [{ ...echo, to_user_id: userId }] }, 'smb_message_echoes'), [
+    [undefined, userId, undefined],
+  ])
+  t.same(says({ from: 'nonsense' }), [])
   t.end()
 })
 
@@ -56,7 +77,7 @@ t.test('a person’s message or press becomes a fact', t => {
   const interactive = inbound({ type: 'interactive', text: undefined, interactive: reply })
   const facts = read(envelope({ messages: [inbound(), button, interactive, inbound({ type: 'image', text: 7 })] }))
   t.same(
-    facts.map(fact => fact.kind === 'inbound' && [fact.recipient, fact.text, fact.buttons]),
+    facts.map(fact => fact.kind === 'inbound' && [fact.phone, fact.text, fact.buttons]),
     [
       ['94770000101', 'Where is my parcel?', []],
       ['94770000101', undefined, ['Stop', 'p']],
@@ -67,8 +88,8 @@ t.test('a person’s message or press becomes a fact', t => {
   t.end()
 })
 
-t.test('a person without a phone number, and a system message, open no conversation', t => {
-  const bad = [inbound({ from: undefined, from_user_id: 'US.1' }), inbound({ from: 'x' }), inbound({ type: 'system' })]
+t.test('a message from nobody or in a group, and an unknown system message, are no facts', t => {
+  const bad = [inbound({ from: 'x' }), inbound({ type: 'system' }), inbound({ group_id: 'g1' })]
   t.same(read(envelope({ messages: bad })), [])
   t.end()
 })

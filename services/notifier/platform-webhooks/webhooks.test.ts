@@ -38,8 +38,8 @@ t.test('refuses a webhook that no secret of its numbers signed, and writes nothi
   const responses = [
     await call(body, 'rivals'),
     await call(body, ''),
-    await call(envelope({ statuses: [status({})] }, '999')),
-    await call({ entry: [change({}, 'account_update', 'waba-other')] }),
+    await call(envelope({ statuses: [status({})] }, '999'), 'nobody'),
+    await call({ entry: [change({}, 'account_update', 'waba-other')] }, 'nobody'),
     await call('not json'),
     await call(''),
     await call('null'),
@@ -50,6 +50,18 @@ t.test('refuses a webhook that no secret of its numbers signed, and writes nothi
     t.equal(response.statusCode, 401)
     t.same(response.json(), { message: 'Unauthenticated.', code: 'unauthenticated' })
   }
+  t.equal((await messageOf('m')).status, 'accepted')
+  t.same(await rows('select * from conversations'), [])
+})
+
+t.test('acknowledges news of another number of our app that one of our secrets signed, and writes nothing', async t => {
+  const { call, addMessages, messageOf, rows } = await createFixture(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
+  const body = envelope({ statuses: [status({})], messages: [inbound()] }, '999')
+  t.same([(await call(body)).statusCode, (await call(body, 'rivals')).statusCode], [200, 200])
+  t.equal((await call({ entry: [change({}, 'account_update', 'waba-other')] })).statusCode, 200)
+  const large = { ...body, padding: 'x'.repeat(2 * 1024 * 1024) }
+  t.equal((await call(large)).statusCode, 401, 'a large request would cost too much to try with every secret')
   t.equal((await messageOf('m')).status, 'accepted')
   t.same(await rows('select * from conversations'), [])
 })
@@ -84,7 +96,7 @@ t.test('logs why a verification failed, without a secret', async t => {
     app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload: body })
   const reasons = await collectReasons([
     () => call(body, 'rivals'),
-    () => call(envelope({ statuses: [status({})] }, '999')),
+    () => call(envelope({ statuses: [status({})] }, '999'), 'nobody'),
     () => call('null'),
     post({}),
     post({ 'x-hub-signature-256': 'sha1=0' }),

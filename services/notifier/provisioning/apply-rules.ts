@@ -3,12 +3,11 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { chooseChannel, findChannels } from '../conversations/queries.ts'
 import type { ChannelRow, Tx } from '../database/tables.ts'
 import { findRules, type Rule } from '../events/queries.ts'
-import { toTemplate } from '../events/rules.ts'
+import { nameRule, toTemplate } from '../events/rules.ts'
 import { isOpenPlaceholder } from '../messages/placeholders.ts'
 import { type LocatedText, listTexts } from '../messaging-api/message-template.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
-import { nameRule } from './check-rules.ts'
 
 /** Replaces the tenant's rules with these, in this order, none paused; undefined keeps them. Requires `lockTenant`. */
 export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[] | undefined): Promise<Applied> => {

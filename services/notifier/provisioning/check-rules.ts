@@ -1,5 +1,6 @@
 import { invoiceEvent, takenBackEvent } from '@courier/shared/contract/order-events.ts'
 import type { Rule } from '../events/queries.ts'
+import { nameRule } from '../events/rules.ts'
 import { placeholderError } from '../messages/placeholders.ts'
 import type { ButtonKind, Component, Parameter } from '../messaging-api/message-template.ts'
 import type { NotifierFile } from './notifier-file.ts'
@@ -22,7 +23,8 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
     if (names.indexOf(names[index] as string) < index) add(`rules.${index}`, `The rule ${names[index]} is there twice.`)
     checkContent(rule, `rules.${index}`, add)
     checkButtons(rule, `rules.${index}`, add)
-    checkPlaceholders(rule, `rules.${index}`, add, rule.on)
+    checkPlaceholders(rule, `rules.${index}`, add, rule.on, rule.per)
+    checkWindow(rule, `rules.${index}`, add)
     if (rule.on === invoiceEvent) checkInvoiceRule(rule, `rules.${index}`, add)
     if (rule.body && rule.named_body) add(`rules.${index}`, 'A rule has one body: body or named_body.')
     if (listMedia(rule).length + Number((rule.header ?? []).length > 0) > 1)
@@ -63,12 +65,31 @@ export const checkHours = (between: string[] | undefined, path: string, add: Add
     add(`${path}.send_between`, 'The send between field must be two different times; only the end may be 24:00.')
 }
 
-const checkPlaceholders = (value: unknown, path: string, add: Add, event: string): void => {
+/** Checks a rule with one message for several parcels. Its buttons concern none of them in particular. */
+const checkWindow = (rule: GivenRule, path: string, add: Add): void => {
+  const { per, within, on, buttons = [], expires_after_hours: hours } = rule
+  if ((per === undefined) !== (within === undefined))
+    add(`${path}.${per ? 'within' : 'per'}`, 'A rule with one of per and within has both.')
+  if (hours !== undefined && (readMinutes(within) ?? 0) >= hours * 60)
+    add(`${path}.within`, 'The within field must be less than expires_after_hours.')
+  if (per && on === invoiceEvent) add(`${path}.per`, `A rule on ${invoiceEvent} concerns no parcels.`)
+  for (const [position, { action }] of buttons.entries())
+    if (per && action !== undefined)
+      add(`${path}.buttons.${position}.action`, 'A rule per person has no actions: a press concerns one parcel.')
+}
+
+const readMinutes = (within: string | undefined): number | null =>
+  within === undefined ? null : Number.parseInt(within, 10) * (within.endsWith('h') ? 60 : 1)
+
+/** Matches the paths of texts, as opposed to addresses and payloads. */
+const textPath = /^rules\.\d+\.(header|body|named_body|text)(\.|$)/
+
+const checkPlaceholders = (value: unknown, path: string, add: Add, event: string, per: GivenRule['per']): void => {
   if (typeof value === 'string') {
-    const error = placeholderError(value, event)
+    const error = placeholderError(value, event, per !== undefined && textPath.test(path))
     if (error) add(path, error)
   } else if (typeof value === 'object' && value !== null)
-    for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add, event)
+    for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add, event, per)
 }
 
 /** Checks a rule on invoices: its messages concern no parcel, so it supersedes no messages and offers no actions. */
@@ -77,10 +98,6 @@ const checkInvoiceRule = ({ supersedes, buttons = [] }: GivenRule, path: string,
   for (const [position, { action }] of buttons.entries())
     if (action !== undefined) add(`${path}.buttons.${position}.action`, `A rule on ${invoiceEvent} has no actions.`)
 }
-
-/** Names a rule by what identifies it: its event, and its template and language or the word `text`. */
-export const nameRule = ({ event, template, language, text }: Rule): string =>
-  `${event}: ${text === null ? `${template} ${language}` : 'text'}`
 
 export const toRule = (rule: GivenRule): Rule => ({
   event: rule.on,
@@ -97,6 +114,7 @@ export const toRule = (rule: GivenRule): Rule => ({
   expires_after_hours: rule.expires_after_hours ?? null,
   pauses_on_category_change: rule.pause_on_category_change ?? false,
   paused_reason: null,
+  within_minutes: readMinutes(rule.within),
 })
 
 const listMedia = ({ header_image, header_video, header_document, header_location }: GivenRule): Parameter[] => [

@@ -35,7 +35,9 @@ const markUnknown = async (tx: Tx, tenant: string, until: Date): Promise<Message
   const rows = await query<{ status: MessageStatus }>(tx)`
     with before as (
       select message_id, status from messages
-      where tenant_id = ${tenant} and created_at < ${until} and coalesce(send_at, created_at) < ${until}
+      where tenant_id = ${tenant} and created_at < ${until}
+        -- A message that may leave with others may leave before its time.
+        and (joins is not null or coalesce(send_at, created_at) < ${until})
         and (status in ('queued', 'held', 'sending') or status = 'unknown' and due_at < 'infinity')
       order by message_id
       for update

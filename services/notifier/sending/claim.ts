@@ -7,6 +7,7 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, toTemplateKey } from '../templates/queries.ts'
 import { deferForHours, limitRecipientRate, waitForEarlier } from './defer.ts'
 import { deferForBudget } from './defer-for-budget.ts'
+import { joinParcels, keepOldest } from './join-parcels.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
 import { type Blocked, findBlockReason } from './pre-send-check.ts'
@@ -58,7 +59,11 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
       addConversations(tx, channels, first),
     ])
     const { sendable, blocked } = check(ready, checkable, now)
-    const [messages] = await Promise.all([markSending(tx, sendable, options), takeTokens(tx, channels, ready)])
+    const [marked] = await Promise.all([
+      markSending(tx, keepOldest(sendable), options),
+      takeTokens(tx, channels, ready),
+    ])
+    const messages = await joinParcels(tx, marked)
     options.beforeCommit?.(messages)
     return { messages, blocked, hasMore, now }
   })
@@ -121,7 +126,8 @@ const lockDue = async (tx: Tx, channels: readonly Channel[], counts: readonly nu
     from allowed cross join lateral (
       select m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient, m.template,
         m.attempts, m.fence, m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,
-        m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent
+        m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent,
+        m.joins
       from messages m
       where m.tenant_id = allowed.tenant_id and m.phone_number_id = allowed.phone_number_id
         and m.status = 'queued' and m.due_at <= now() and m.expires_at - now() > interval '0'

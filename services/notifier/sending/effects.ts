@@ -3,6 +3,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { findChannel, pauseChannel, restChannel, slowChannel } from '../channels/queries.ts'
 import type { Person } from '../conversations/conversation.ts'
+import { findRecipient } from '../conversations/identities.ts'
 import { findSettings, recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
@@ -45,7 +46,8 @@ export const applyEffect = async (
     case 'stop_marketing': {
       const by = { kind: 'platform', name: `error ${effect.code}` } as const
       const optOut = { keyword: 'stop', scope: 'marketing' } as const
-      await recordInbound(tx, [{ tenant, phoneNumberId, recipient, at: null, ...optOut, by }])
+      const person = await findRecipient(tx, tenant, recipient)
+      await recordInbound(tx, [{ tenant, phoneNumberId, recipient: person, at: null, ...optOut, by }])
     }
   }
 }

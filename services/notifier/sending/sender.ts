@@ -1,10 +1,15 @@
+import { inTenant, retryDeadlocks } from '@courier/shared/postgres/database.ts'
 import { inSpans, readTraceId, type Tracer } from '@courier/shared/traces.ts'
 import { VaultError } from '@courier/shared/vault.ts'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import { own, type Prover } from '../channels/prove.ts'
 import type { AccessTokens, TokenKeeper } from '../channels/secrets.ts'
+import { isOpen } from '../conversations/conversation.ts'
+import { identify, movePeople, type Sighting } from '../conversations/identities.ts'
+import { findMoved, releaseHeld } from '../conversations/queries.ts'
 import { sealActions } from '../customer-actions/button-token.ts'
+import type { Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
 import { type Accepted, bareRefusal, type Failed, type Refused } from '../messaging-api/responses.ts'
 import { decide } from './decide.ts'
@@ -25,6 +30,7 @@ export const createSender = (options: SenderOptions) => {
   const { carryOut, logger, tracer } = options
   let loggedVersion: string | null = null
   const prove = createProofBySending(options)
+  const learn = createLearner(options)
   return async (message: ClaimedMessage): Promise<SendOutcome> => {
     try {
       const result = await inSpans(tracer, 'message.send', 'client', [message], ([traced = message]) =>
@@ -36,7 +42,10 @@ export const createSender = (options: SenderOptions) => {
       if (servedVersion !== null && servedVersion !== loggedVersion)
         logger.info({ served_version: servedVersion }, 'messaging_api.version')
       loggedVersion = servedVersion ?? loggedVersion
-      if (result.kind === 'accepted') await prove(message)
+      if (result.kind === 'accepted') {
+        await prove(message)
+        await learn(message, result)
+      }
       const { outcome, effects } = decide(message, result, Math.random)
       const hasResponse = result.kind === 'accepted' || result.kind === 'refused'
       await carryOut(message, effects, hasResponse)
@@ -58,6 +67,29 @@ const createProofBySending = (options: SenderOptions) => {
     seen.set(key, true)
     await own(options, tenant, phoneNumberId).catch(err => options.logger.warn({ err }, 'channel.proving_failed'))
   }
+}
+
+/** Creates the function that stores which number and user id a response names together; each pair once. */
+const createLearner = ({ pool, logger }: SenderOptions) => {
+  const seen = new LRUCache<string, true>({ max: 10_000 })
+  return async ({ tenant }: ClaimedMessage, { contact }: Accepted): Promise<void> => {
+    const key = contact && `${tenant} ${contact.userId} ${contact.phone}`
+    if (!contact || !key || seen.has(key)) return
+    seen.set(key, true)
+    const sighting = { tenant, userId: contact.userId, recipient: contact.phone }
+    const storing = retryDeadlocks(() => inTenant(pool, tenant, (tx: Tx) => learn(tx, sighting)))
+    await storing.catch(err => logger.warn({ err }, 'person.not_learned'))
+  }
+}
+
+const learn = async (tx: Tx, sighting: Sighting): Promise<void> => {
+  const { moves } = await identify(tx, [sighting])
+  await movePeople(tx, moves)
+  const people = await findMoved(tx, moves)
+  await releaseHeld(
+    tx,
+    people.filter(({ lastInboundAt, now }) => isOpen(lastInboundAt, now)),
+  )
 }
 
 const restSeconds = 30

@@ -24,7 +24,7 @@ const move = async (pool: pg.Pool, name: string, moving: string, values: unknown
 }
 
 const selectDue = (where: string): string => `(
-  select tenant_id, message_id from messages where ${where} limit 1000 for update skip locked
+  select tenant_id, message_id from messages where ${where} and joined_to is null limit 1000 for update skip locked
 )`
 
 const overdueSql = `

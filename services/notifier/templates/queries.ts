@@ -4,6 +4,7 @@ import type { Tx } from '../database/tables.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from './catalogue.ts'
 import type { CategoryReport } from './category-changes.ts'
+import { type Rendered, render } from './render.ts'
 
 /** Finds the templates of these names, in every language; undefined if the account's catalogue is empty. */
 export const findTemplates = async (tx: Tx, tenant: string, wabaId: string, names: readonly string[]) => {
@@ -35,6 +36,44 @@ export const findMarketingTemplates = async (
     where tenant_id = ${tenant} and c.phone_number_id = ${phoneNumberId} and t.name = any(${names}::text[])
       and t.category = 'MARKETING'`
   return new Set(rows.map(({ key }) => key))
+}
+
+interface SentTemplate extends Pick<CatalogueTemplate, 'components' | 'parameterFormat'> {
+  readonly id: string
+  readonly template: MessageTemplate
+}
+
+/**
+ * Renders the messages with these ids as their recipients read them: by what the template said when the message was
+ * accepted, or says now if it has not left. Leaves out messages whose template the catalogue never had.
+ */
+export const renderMessages = async (
+  tx: Tx,
+  tenant: string,
+  ids: readonly string[],
+): Promise<Map<string, Rendered>> => {
+  const rows = await query<SentTemplate>(tx)`
+    select m.message_id as id, coalesce(m.sent_content, m.template) as template,
+      coalesce(f.components, t.components) as components,
+      coalesce(f.parameter_format, t.parameter_format) as "parameterFormat"
+    from messages m join channels c using (tenant_id, phone_number_id)
+    left join templates t on t.tenant_id = m.tenant_id and t.waba_id = c.waba_id and t.name = m.template ->> 'name'
+      and t.language = m.template #>> '{language,code}'
+    left join lateral (
+      select coalesce(max(happened_at) filter (where e.status = 'accepted'),
+        min(happened_at) filter (where e.status in ('sent', 'delivered', 'read')),
+        case when m.status not in ('queued', 'held', 'sending') then m.status_at end, 'infinity') as at
+      from message_events e where e.tenant_id = m.tenant_id and e.message_id = m.message_id
+    ) leaving on true
+    left join lateral (
+      select components, parameter_format from former_templates
+      where tenant_id = m.tenant_id and waba_id = c.waba_id and name = m.template ->> 'name'
+        and language = m.template #>> '{language,code}' and until > leaving.at
+      order by until limit 1
+    ) f on true
+    where m.tenant_id = ${tenant} and m.message_id = any(${ids}::text[])
+      and coalesce(f.components, t.components) is not null`
+  return new Map(rows.map(({ id, template, ...said }) => [id, render(said, template)]))
 }
 
 /** Holds a template until a sync or a webhook shows it as approved. */

@@ -17,10 +17,14 @@ export const Rendered = Type.Object({
   }),
 })
 
-type Rendered = Static<typeof Rendered>
+export type Rendered = Static<typeof Rendered>
 
 /** Renders a message with up to `most` characters of each text: a long parameter may fill many variables. */
-export const render = (template: CatalogueTemplate, { components }: MessageTemplate, most = 4096): Rendered => {
+export const render = (
+  template: Pick<CatalogueTemplate, 'components' | 'parameterFormat'>,
+  { components }: MessageTemplate,
+  most = 4096,
+): Rendered => {
   const listed = template.components.filter(isRecord)
   const findPart = (type: string) => listed.find(part => toCapitals(part.type) === type)
   const given = (type: string) => components.find(component => component.type === type)?.parameters ?? []

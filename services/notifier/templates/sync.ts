@@ -48,7 +48,10 @@ const toFailure = (failed: Failed): SyncResult => {
   return { kind: 'refused', reason: `The messaging API refused to list the templates: ${failed.code}, ${meaning}` }
 }
 
-/** Replaces a catalogue with the list of `readAt`; keeps later reports of webhooks. Approval ends an earlier hold. */
+/**
+ * Replaces a catalogue with the list of `readAt`; keeps later reports of webhooks, and what changed templates said.
+ * Approval ends an earlier hold.
+ */
 const replaceCatalogue = async (
   tx: Tx,
   tenant: string,
@@ -58,33 +61,48 @@ const replaceCatalogue = async (
 ) => {
   await lockCatalogue(tx, tenant, wabaId)
   const rows = await query<{ is_new: boolean; is_changed: boolean }>(tx)`
-    insert into templates as t (tenant_id, waba_id, name, language, template_id, status, status_at, category,
-      parameter_format, components)
-    select ${tenant}, ${wabaId}, name, language, "templateId", status, ${readAt}, category, "parameterFormat",
-      components
-    from jsonb_to_recordset(${toStorableJson(templates)}::jsonb) as given (name text, language text,
-      "templateId" text, status text, category text, "parameterFormat" text, components jsonb)
-    order by name collate "C", language collate "C"
-    on conflict (tenant_id, waba_id, name, language) do update set
-      template_id = excluded.template_id,
-      status = case when t.status_at > excluded.status_at then t.status else excluded.status end,
-      status_at = greatest(t.status_at, excluded.status_at),
-      category = case when t.category_reported_at > excluded.status_at then t.category else excluded.category end,
-      parameter_format = excluded.parameter_format,
-      components = excluded.components,
-      held_at = case when excluded.status = 'APPROVED' and t.held_at <= ${readAt} then null else t.held_at end,
-      held_code = case when excluded.status = 'APPROVED' and t.held_at <= ${readAt} then null else t.held_code end,
-      synced_at = excluded.synced_at
-    returning old.name is null as is_new,
-      (old.template_id, old.status, old.category, old.parameter_format, old.components, old.held_at) is distinct from
-      (new.template_id, new.status, new.category, new.parameter_format, new.components, new.held_at) as is_changed
+    with stored as (
+      insert into templates as t (tenant_id, waba_id, name, language, template_id, status, status_at, category,
+        parameter_format, components)
+      select ${tenant}, ${wabaId}, name, language, "templateId", status, ${readAt}, category, "parameterFormat",
+        components
+      from jsonb_to_recordset(${toStorableJson(templates)}::jsonb) as given (name text, language text,
+        "templateId" text, status text, category text, "parameterFormat" text, components jsonb)
+      order by name collate "C", language collate "C"
+      on conflict (tenant_id, waba_id, name, language) do update set
+        template_id = excluded.template_id,
+        status = case when t.status_at > excluded.status_at then t.status else excluded.status end,
+        status_at = greatest(t.status_at, excluded.status_at),
+        category = case when t.category_reported_at > excluded.status_at then t.category else excluded.category end,
+        parameter_format = excluded.parameter_format,
+        components = excluded.components,
+        held_at = case when excluded.status = 'APPROVED' and t.held_at <= ${readAt} then null else t.held_at end,
+        held_code = case when excluded.status = 'APPROVED' and t.held_at <= ${readAt} then null else t.held_code end,
+        synced_at = excluded.synced_at
+      returning new.name, new.language, old.parameter_format, old.components, old.name is null as is_new,
+        (old.parameter_format, old.components) is distinct from (new.parameter_format, new.components) as is_rewritten,
+        (old.template_id, old.status, old.category, old.held_at) is distinct from
+        (new.template_id, new.status, new.category, new.held_at) as is_changed
+    ), kept as (
+      insert into former_templates (tenant_id, waba_id, name, language, until, parameter_format, components)
+      select ${tenant}, ${wabaId}, name, language, ${readAt}, parameter_format, components from stored
+      where is_rewritten and not is_new on conflict do nothing
+    )
+    select is_new, is_changed or is_rewritten as is_changed from stored
   `
   const removed = await sql`
-    delete from templates where tenant_id = ${tenant} and waba_id = ${wabaId} and synced_at <> now()
-      and status_at <= ${readAt}`.execute(tx)
+    with removed as (
+      delete from templates where tenant_id = ${tenant} and waba_id = ${wabaId} and synced_at <> now()
+        and status_at <= ${readAt} returning *
+    ), kept as (
+      insert into former_templates (tenant_id, waba_id, name, language, until, parameter_format, components)
+      select tenant_id, waba_id, name, language, ${readAt}, parameter_format, components from removed
+      on conflict do nothing
+    )
+    select from removed`.execute(tx)
   const added = rows.filter(row => row.is_new).length
   const changed = rows.filter(row => row.is_changed).length - added
-  return { templates: rows.length, added, changed, removed: Number(removed.numAffectedRows) }
+  return { templates: rows.length, added, changed, removed: removed.rows.length }
 }
 
 /** Locks the catalogue, so that one sync of an account runs at a time, and its rows, in the order of the webhooks. */

@@ -57,6 +57,7 @@ export const claimedMessage = (more: Partial<ClaimedMessage> = {}): ClaimedMessa
   isMarketing: false,
   hours: null,
   supersededBy: null,
+  joins: null,
   traceparent: null,
   ...more,
 })

@@ -40,5 +40,6 @@ export const ruleOf = (more: Partial<Rule> = {}): Rule => ({
   expires_after_hours: null,
   pauses_on_category_change: false,
   paused_reason: null,
+  within_minutes: null,
   ...more,
 })

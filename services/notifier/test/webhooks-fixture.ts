@@ -73,7 +73,7 @@ export const createFixture = async (
   await app.register(webhookRoutes, {
     pool,
     logger,
-    listAppSecrets: async (_tx, _tenant, id) => appSecrets[id] ?? [],
+    listAppSecrets: async (_tx, channels) => channels.map(({ phoneNumberId }) => appSecrets[phoneNumberId] ?? []),
     onReleased,
     ...options,
   })

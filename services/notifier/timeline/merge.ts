@@ -4,10 +4,13 @@ import type { findFailedMessages } from '../events/queries.ts'
 import type { InboundRow } from '../inbox/queries.ts'
 import { inOrder, type StatusUpdate } from '../messages/view.ts'
 import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts'
+import type { Rendered } from '../templates/render.ts'
 
 export interface MessageUpdate extends StatusUpdate {
   readonly message_id: string
   readonly template: string | null
+  readonly text?: string | null
+  readonly rendered?: Rendered | null | undefined
   readonly cost?: Cost | undefined
 }
 
@@ -27,7 +30,9 @@ export const mergeTimelines = ({ tracking, edits = [], messages, failed, actions
   [
     ...[...Map.groupBy(messages, update => update.message_id).values()]
       .flatMap(inOrder)
-      .map(({ cost = null, ...update }) => toEntry('message', { ...update, cost }))
+      .map(({ text = null, rendered = null, cost = null, ...update }) =>
+        toEntry('message', { ...update, text, rendered, cost }),
+      )
       .toReversed(),
     ...inbound.map(({ id, number: channel, recipient: phone, type, text, media_id, at }) =>
       toEntry('inbound', { id, channel, phone, type, text, media_id, at }),

@@ -1,12 +1,12 @@
 import type { Staff } from '@courier/shared/access/staff.ts'
 import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
 import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
+import { normalisePhone } from '@courier/shared/phone-number.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TProperties, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { normalisePhone } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
 import { Cost, findCostsFor } from '../costs/queries.ts'
 import { findActions } from '../customer-actions/queries.ts'
@@ -15,6 +15,8 @@ import { findFailedMessages } from '../events/queries.ts'
 import { findInboundAbout } from '../inbox/queries.ts'
 import { Status } from '../messages/view.ts'
 import { type KnownOrder, type OrdersClient, ordersUnavailable, Previous } from '../orders-client/orders-client.ts'
+import { renderMessages } from '../templates/queries.ts'
+import { Rendered } from '../templates/render.ts'
 import { type MessageUpdate, mergeTimelines } from './merge.ts'
 
 type TimelineOptions = { readonly pool: pg.Pool; readonly orders: OrdersClient }
@@ -52,6 +54,8 @@ const Entry = Type.Union([
     template: textOrNull,
     status: Status,
     detail: textOrNull,
+    text: orNull(text, { description: 'The text of a message without a template.' }),
+    rendered: orNull(Rendered, { description: 'A template as the customer read it, if the catalogue ever had it.' }),
     cost: Cost,
   }),
   toEntry('event', 'A message that could not be created, with the reason.', {
@@ -64,7 +68,7 @@ const Entry = Type.Union([
   toEntry('inbound', 'A message that the customer wrote since the order was created, on any subject.', {
     id: text,
     channel: Type.String({ description: 'Phone number id.' }),
-    phone: Type.String({ description: 'E.164 digits without the plus.' }),
+    phone: Type.String({ description: 'E.164 digits without the plus, or a user id.' }),
     type: Type.String({ description: 'text, button, location, image, …' }),
     text: textOrNull,
     media_id: textOrNull,
@@ -143,13 +147,17 @@ const listPhones = async (tx: Tx, tenant: string, order: KnownOrder): Promise<st
 const findStatusUpdates = async (tx: Tx, staff: Staff, waybill: string): Promise<MessageUpdate[]> => {
   const rows = await query<MessageUpdate>(tx)`
     with about as (
-      select tenant_id, message_id, template ->> 'name' as template from messages
-      where tenant_id = ${staff.tenant} and waybill_number = ${waybill}
-      order by message_id desc limit ${maxMessages}
+      select tenant_id, message_id, template ->> 'name' as template, coalesce(sent_content, template) ->> 'text' as text
+      from messages where tenant_id = ${staff.tenant} and message_id in (
+        select coalesce(joined_to, message_id) from messages
+        where tenant_id = ${staff.tenant} and waybill_number = ${waybill}
+        order by message_id desc limit ${maxMessages})
     )
-    select message_id, template, e.status, e.happened_at as at, e.detail
+    select message_id, template, text, e.status, e.happened_at as at, e.detail
     from about join message_events e using (tenant_id, message_id)
     order by e.event_id`
-  const costs = await findCostsFor(tx, staff, [...new Set(rows.map(row => row.message_id))])
-  return rows.map(row => ({ ...row, cost: costs.get(row.message_id) }))
+  const ids = [...new Set(rows.map(row => row.message_id))]
+  const costs = await findCostsFor(tx, staff, ids)
+  const texts = await renderMessages(tx, staff.tenant, ids)
+  return rows.map(row => ({ ...row, rendered: texts.get(row.message_id), cost: costs.get(row.message_id) }))
 }

@@ -24,6 +24,15 @@ export const loginFields = {
   password: Type.String({ minLength: 1, maxLength: 255 }),
 }
 
+/** Describes the company of a session, whose clock and currency screens show. */
+export const SessionTenant = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  currency: Type.String(),
+  country: Type.String(),
+  time_zone: Type.String({ examples: ['Asia/Colombo'] }),
+})
+
 const headers = Type.Object({ 'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }) })
 
 /** Adds `POST /login`, the only request of merchants and of staff that needs no token. */

@@ -39,9 +39,9 @@ export interface Accounts<Row extends Account> {
 
 /**
  * Limits the logins that wait for each key of the levels below: the programs of an office may log in at the same
- * moment. Further logins are refused.
+ * moment, and a company's people when their day begins. Further logins are refused.
  */
-const maxWaiting = 128
+const maxWaiting = 512
 
 /**
  * Limits the passwords checked at once. A hash takes 19 MiB and a thread; half of libuv's four threads stay free. One

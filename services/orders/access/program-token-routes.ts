@@ -5,7 +5,7 @@ import { invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { readDateOrTime } from '@courier/shared/lists/dates.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.ts'
-import { revokeToken } from '@courier/shared/postgres/tokens.ts'
+import { isFuture, revokeToken } from '@courier/shared/postgres/tokens.ts'
 import { component, orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -89,18 +89,21 @@ export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   })
 }
 
-/** Reads a future time; null if the text is absent. Throws a validation error for any other text. */
+const noFuture = () =>
+  invalid({ expires_at: ['The expires at field must be a future time such as 2027-01-31T00:00:00Z.'] })
+
+/** Reads a time; null if the text is absent. Throws a validation error for any other text. */
 const readExpiry = (text: string | undefined): Date | null => {
   if (text === undefined) return null
   const at = readDateOrTime(text)
   const expiresAt = at && 'time' in at ? new Date(at.time) : undefined
-  if (!expiresAt || expiresAt.getTime() <= Date.now())
-    throw invalid({ expires_at: ['The expires at field must be a future time such as 2027-01-31T00:00:00Z.'] })
+  if (!expiresAt) throw noFuture()
   return expiresAt
 }
 
 const addToken = async (tx: Tx, merchant: Merchant, { name, expiresAt }: { name: string; expiresAt: Date | null }) => {
   const { tenant, merchantId, actor } = merchant
+  if (expiresAt && !(await isFuture(tx, expiresAt))) throw noFuture()
   await lockTenant(tx, tenant)
   const tokens = await findTokens(tx, merchant)
   if (tokens.length >= maxTokens) throw invalid({ name: [`There are already ${maxTokens} tokens: revoke one.`] })

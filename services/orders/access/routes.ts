@@ -1,5 +1,5 @@
 import { unauthenticated } from '@courier/shared/access/authenticate.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -7,7 +7,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
-import { addLogin, addLogout, loginFields, type SessionOptions } from './login-routes.ts'
+import { addLogin, addLogout, loginFields, type SessionOptions, SessionTenant } from './login-routes.ts'
 import { type Merchant, type MerchantRole, merchantRoles } from './merchant.ts'
 import { findMerchantLogin, type MerchantLogin, nameActor, selectMerchants, splitName } from './queries.ts'
 
@@ -27,6 +27,8 @@ const User = component('User', {
     description: "The person who logged in; null: the merchant's account or a program.",
   }),
 })
+
+const CurrentUser = component('CurrentUser', { ...User.properties, tenant: SessionTenant })
 
 const LoggedInResponse = component('LoggedIn', {
   message: Type.Literal('success'),
@@ -58,7 +60,7 @@ export const userRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app,
   const schema = {
     operationId: 'getCurrentUser',
     summary: 'Get the merchant of the token',
-    response: { 200: Type.Object({ data: User }) },
+    response: { 200: Type.Object({ data: CurrentUser }) },
   }
   app.get('/user/get-current', { schema }, async request => ({ data: await readUser(options.pool, request.merchant) }))
   addLogout(app, options, 'merchant', {
@@ -68,11 +70,15 @@ export const userRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app,
 }
 
 const readUser = async (pool: pg.Pool, { tenant, merchantId, role, person }: Merchant) => {
-  const merchant = await inTenant(pool, tenant, (tx: Tx) =>
-    selectMerchants(tx, tenant).where('merchant_id', '=', merchantId).executeTakeFirst(),
+  const [merchant, [company]] = await inTenant(pool, tenant, (tx: Tx) =>
+    Promise.all([
+      selectMerchants(tx, tenant).where('merchant_id', '=', merchantId).executeTakeFirst(),
+      query<Static<typeof SessionTenant>>(tx)`
+        select tenant_id as id, name, currency, country, time_zone from tenants where tenant_id = ${tenant}`,
+    ]),
   )
-  if (!merchant) throw unauthenticated()
-  return toUser({ ...merchant, person }, role)
+  if (!merchant || !company) throw unauthenticated()
+  return { ...toUser({ ...merchant, person }, role), tenant: company }
 }
 
 /** Describes a merchant or its person in responses. Ids count from 1, so they fit a double. */

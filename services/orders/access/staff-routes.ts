@@ -16,7 +16,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
-import { addLogin, addLogout, loginFields, type SessionOptions } from './login-routes.ts'
+import { addLogin, addLogout, loginFields, type SessionOptions, SessionTenant } from './login-routes.ts'
 import { findStaffLogin, readRoles, type StaffRow } from './queries.ts'
 
 const Role = oneOf(staffRoles)
@@ -43,13 +43,7 @@ const CurrentStaff = component('CurrentStaff', {
     description: 'null for a token that the operator made.',
   }),
   ...held,
-  tenant: Type.Object({
-    id: Type.String(),
-    name: Type.String(),
-    currency: Type.String(),
-    country: Type.String(),
-    time_zone: Type.String(),
-  }),
+  tenant: SessionTenant,
   operations: Type.Array(Type.String(), {
     maxItems: staffOperations.length,
     description:

@@ -3,6 +3,7 @@ import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { type IdempotencyKey, lockNumber } from '@courier/shared/postgres/idempotency.ts'
 import type { Check } from '../catalogue/queries.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
+import { type PhoneColumns, toPhoneColumns } from './phone-columns.ts'
 
 /** Describes a batch to write; its waybills are in the order of its orders. */
 export interface NewBatch {
@@ -26,6 +27,7 @@ export interface NewBatch {
 interface Row {
   readonly priced: PricedOrder
   readonly waybill: string
+  readonly phone: PhoneColumns
   readonly source: NewBatch
 }
 type Cell = string | number | undefined
@@ -43,7 +45,8 @@ export const orderColumns: readonly Column[] = [
   { name: 'order_no', type: 'text', read: row => row.priced.order.orderNo },
   { name: 'customer_name', type: 'text', read: row => row.priced.order.customerName },
   { name: 'customer_address', type: 'text', read: row => row.priced.order.customerAddress },
-  { name: 'customer_phone', type: 'text', read: row => row.priced.order.customerPhone },
+  { name: 'customer_phone', type: 'text', read: row => row.phone.customer_phone },
+  { name: 'phone_as_typed', type: 'text', read: row => row.phone.phone_as_typed },
   { name: 'customer_secondary_phone', type: 'text', read: row => row.priced.order.customerSecondaryPhone },
   { name: 'customer_email', type: 'text', read: row => row.priced.order.customerEmail },
   { name: 'destination_city_id', type: 'integer', read: row => row.priced.destination.id },
@@ -89,7 +92,8 @@ const toRows = (batches: readonly NewBatch[]): Row[] => {
       const waybill = batch.waybills[index] ?? ''
       isSorted &&= last < waybill
       last = waybill
-      rows.push({ priced, waybill, source: batch })
+      const phone = toPhoneColumns(priced.order.customerPhone, priced.phone.key)
+      rows.push({ priced, waybill, phone, source: batch })
     }
   return isSorted ? rows : rows.sort((a, b) => (a.waybill < b.waybill ? -1 : 1))
 }

@@ -141,8 +141,8 @@ const countGroup = (waiting: readonly NewBatch[]): number => {
 /** Returns true if an order is like one in `seen`; otherwise adds the orders of the batch to `seen`. */
 const isRepeated = ({ merchantId, batch: { orders }, duplicates }: NewBatch, seen: Set<string>): boolean => {
   if (duplicates === 'off') return false
-  const keys = orders.flatMap(({ order: { customerPhone, cod, orderNo }, destination: { id } }) => {
-    const parcel = `${merchantId} ${cod} ${id} ${customerPhone}`
+  const keys = orders.flatMap(({ order: { cod, orderNo }, destination: { id }, phone }) => {
+    const parcel = `${merchantId} ${cod} ${id} ${phone.key}`
     return orderNo === undefined ? parcel : [parcel, `${merchantId} ${orderNo}`]
   })
   if (keys.some(key => seen.has(key))) return true

@@ -36,6 +36,7 @@ const manual: Partial<Catalogue> = { waybills: { mode: 'manual', format: new Way
 
 t.test('an accepted batch has its cities and the charge of each order', async t => {
   const orders = [toOrder({ waybill: 'DM01' }), toOrder({ destination: { cityId: '1500' }, weightKg: 3 })]
+  const phone = { key: '+94770000101', number: '94770000101', holdsMore: false }
   t.strictSame(checkBatch(toBatch(orders), plainCatalogue(), 'shoes'), {
     kind: 'accepted',
     batch: {
@@ -45,11 +46,13 @@ t.test('an accepted batch has its cities and the charge of each order', async t 
         {
           order: orders[0],
           destination: { id: 2100, name: 'Galle', postalCode: null, state: { id: 2, name: 'Galle' } },
+          phone,
           charge: 54_050,
         },
         {
           order: orders[1],
           destination: { id: 1500, name: 'Kotte', postalCode: '10100', state: { id: 1, name: 'Colombo' } },
+          phone,
           charge: 40_000,
         },
       ],

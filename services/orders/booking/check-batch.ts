@@ -1,4 +1,5 @@
 import { ErrorList, required, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
+import { type PhoneReading, readPhone } from '@courier/shared/phone-number.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { City } from '../catalogue/cities.ts'
 import { findPrices, type Refusal } from '../catalogue/price-parcels.ts'
@@ -9,6 +10,7 @@ import type { Batch, Order, ReadableBatch } from './read-batch.ts'
 export interface PricedOrder {
   readonly order: Order
   readonly destination: City
+  readonly phone: PhoneReading
   /** Hundredths of the tenant's currency unit. */
   readonly charge: number
 }
@@ -42,6 +44,7 @@ export const checkBatch = (
   const orders = (batch as Batch).orders.map((order, index) => ({
     order: catalogue.secondaryPhone ? order : { ...order, customerSecondaryPhone: undefined },
     destination: destinations[index] as City,
+    phone: readPhone(order.customerPhone, catalogue.country),
     charge: charge(rates[index] as Rate, order.weightKg),
   }))
   return { kind: 'accepted', batch: { businessId, origin, orders } }

@@ -78,7 +78,7 @@ export const findAlike = async (
   if (orders.length === 0) return new Map()
   const columns = [
     groups.flatMap(({ merchantId, orders }) => orders.map(() => merchantId)),
-    orders.map(({ order }) => order.customerPhone),
+    orders.map(({ phone }) => phone.key),
     orders.map(({ order }) => order.cod),
     orders.map(({ destination }) => destination.id),
     orders.map(({ order }) => order.orderNo),

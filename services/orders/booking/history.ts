@@ -69,7 +69,7 @@ export const warnReturns = async (
   orders: readonly PricedOrder[],
   warnings: ErrorList,
 ): Promise<void> => {
-  const values = [tenant, toArrayLiteral(orders.map(({ order }) => order.customerPhone)), deliveredKeys, returnedKeys]
+  const values = [tenant, toArrayLiteral(orders.map(({ phone }) => phone.key)), deliveredKeys, returnedKeys]
   const rows = await inTenant(pool, tenant, async (tx: Tx) => {
     const rows = await tx.rows({ name: 'find_returns', text: findReturnsSql, values })
     if (rows.length > 0) await audit(tx, tenant, actor, 'recipient.read', 'dry run')

@@ -45,6 +45,21 @@ t.test('warns of an unreachable phone number and of two numbers in one field, an
   })
 })
 
+t.test('names the characters that labels print as code points', async t => {
+  const printable = own({ customer_name: 'Łukasz ıŒœ නිමාලි நிமாலி', customer_address: '12 ₹ Nguyễn Road' })
+  const odd = own({ customer_name: 'Li 李', customer_address: '😀 中文', description: 'Ж', order_no: '№ 1' })
+  const warnings = {
+    'order_data.1.customer_name': ['Labels have no letter for 李 (U+674E): they print the code in its place.'],
+    'order_data.1.customer_address': [
+      'Labels have no letter for 😀 (U+1F600), 中 (U+4E2D), 文 (U+6587): they print the code in its place.',
+    ],
+    'order_data.1.description': ['Labels have no letter for Ж (U+0416): they print the code in its place.'],
+  }
+  t.strictSame((await bulk(batch([printable, odd]), { query: '?dry_run=1' })).body.warnings, warnings)
+  const { status, body } = await bulk(batch([printable, odd]))
+  t.strictSame([status, body.warnings], [200, warnings])
+})
+
 t.test('warns of an order like one from the last 24 hours, and names the earlier waybill', async t => {
   const first = own({ order_no: 'LS-1' })
   const { body } = await bulk(batch([first]))

@@ -1,11 +1,12 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import { warnUnprintable } from '@courier/shared/printable.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Check } from '../catalogue/queries.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 import type { FoundAlike } from './conflicts.ts'
 import type { Habits } from './history.ts'
-import { isUsualPhone, phoneProblem } from './phone-check.ts'
+import { isOwnPhone, phoneProblem } from './phone-check.ts'
 
 export type Suspicions = ReturnType<typeof suspect>
 
@@ -25,6 +26,7 @@ export const suspect = ({ orders }: CheckedBatch, { country, checks }: Catalogue
   if (phones) suspectPhones(orders, country, phones)
   if (duplicates) suspectRepeats(orders, duplicates)
   if (unusual && habits) suspectUnusual(orders, habits, unusual)
+  suspectUnprintable(orders, suspicions.warnings)
   return suspicions
 }
 
@@ -39,19 +41,29 @@ export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], al
   return list.errors
 }
 
-/**
- * Limits the unusual spellings that are checked in a batch: parsing one takes as long as checking the rest of its
- * order.
- */
-const maxUnusualPhones = 200
+/** Limits the foreign numbers checked in a batch: parsing one takes as long as checking the rest of its order. */
+const maxForeignPhones = 200
 
 const suspectPhones = (orders: readonly PricedOrder[], country: string, list: ErrorList): void => {
-  let unusual = 0
-  for (const [index, { order }] of orders.entries()) {
-    if (isUsualPhone(order.customerPhone, country)) continue
-    if (++unusual > maxUnusualPhones) return
-    const problem = phoneProblem(order.customerPhone, country)
+  let foreign = 0
+  for (const [index, { phone }] of orders.entries()) {
+    if (isOwnPhone(phone, country) || (phone.number !== undefined && !phone.holdsMore && ++foreign > maxForeignPhones))
+      continue
+    const problem = phoneProblem(phone, country)
     if (problem) list.add(`order_data.${index}.customer_phone`, problem)
+  }
+}
+
+const suspectUnprintable = (orders: readonly PricedOrder[], list: ErrorList): void => {
+  for (const [index, { order }] of orders.entries()) {
+    const add = (field: string, text: string | undefined): void => {
+      const sentence = warnUnprintable(text)
+      if (sentence) list.add(`order_data.${index}.${field}`, sentence)
+    }
+    add('customer_name', order.customerName)
+    add('customer_address', order.customerAddress)
+    add('order_no', order.orderNo)
+    add('description', order.description)
   }
 }
 
@@ -62,7 +74,7 @@ const suspectPhones = (orders: readonly PricedOrder[], country: string, list: Er
 const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void => {
   if (orders.length < 2) return
   const all = [...orders.keys()]
-  for (const [, samePhone] of findRepeats(all, index => orders[index]?.order.customerPhone))
+  for (const [, samePhone] of findRepeats(all, index => orders[index]?.phone.key))
     for (const [, [first, second, ...more]] of findRepeats(samePhone, index => identifyParcel(orders[index])))
       list.add(
         `order_data.${second}`,

@@ -23,8 +23,8 @@ export interface Settings {
   readonly currency: string
   readonly country: string
   readonly timeZone: string
-  /** Signs the links to parcels' pages. */
-  readonly linkKey: string
+  /** Holds the keys of the links to parcels' pages, newest first: the first one signs, and all are valid. */
+  readonly linkKeys: readonly string[]
   readonly secondaryPhone: boolean
   /** Sets how doubtful but valid input is treated; null is `warn`, but see `chooseCheck` for `duplicate`. */
   readonly checks: Readonly<Record<'phone' | 'duplicate' | 'unusual', Check | null>>
@@ -75,9 +75,14 @@ const cardsSql = `
     ${listForCardSql('rates', 'from_zone, to_zone, first_kg, each_extra_kg')} as rates
   from rate_cards where tenant_id = $1`
 
+/** Selects the keys; a tenant that a process of 0.2.0 added has its own in `tenants`. */
+const linkKeysSql = `coalesce(
+        (select json_agg(secret order by key_no desc) from tracking_keys where tenant_id = $1 and revoked_at is null),
+        json_build_array(link_key))`
+
 const catalogueSql = `
   select json_build_object('version', version::text, 'company', name, 'contact', contact, 'color', color,
-      'currency', currency, 'country', country, 'timeZone', time_zone, 'linkKey', link_key,
+      'currency', currency, 'country', country, 'timeZone', time_zone, 'linkKeys', ${linkKeysSql},
       'secondaryPhone', secondary_phone,
       'checks', json_build_object('phone', phone_check, 'duplicate', duplicate_check, 'unusual', unusual_check)
     ) as settings, waybill_mode, waybill_format,

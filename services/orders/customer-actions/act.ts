@@ -1,5 +1,6 @@
 import type { CustomerAction, CustomerActionResults } from '@courier/shared/contract/customer-actions.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
@@ -14,7 +15,6 @@ import { nameStatus } from '../moves/check-moves.ts'
 import { limitLockWait, moveIn } from '../moves/move.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
 import { cancelledKey, confirmedKey, isFinal, type Statuses } from '../statuses/statuses.ts'
-import { readDigits } from '../tracking/mask.ts'
 import { toDetails } from '../tracking/order-details.ts'
 import { findTracked, isWaybill, type OrderRow, type TrackedRow } from '../tracking/read-orders.ts'
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
@@ -91,7 +91,7 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
   const { action, address, waybill_number: waybill } = given
   const order = await lockOrder(tx, { tenant, waybill, editor: customer })
   if (!order) return unknown
-  if (!isRecipient(order, given.recipient)) return otherPerson
+  if (!isRecipient(order, given.recipient, catalogue.country)) return otherPerson
   if (action === 'confirm_order') return move(tx, delivered, confirmedKey)
   if (action === 'cancel_order') return move(tx, delivered, cancelledKey)
   const hasFailed = (await findOpenAttempt(tx, tenant, waybill)) !== undefined
@@ -114,10 +114,10 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
  * Returns false if the message went to a phone number that the order no longer has: whoever got it by mistake decides
  * nothing.
  */
-const isRecipient = (order: OrderRow, recipient: string | undefined): boolean =>
+const isRecipient = (order: OrderRow, recipient: string | undefined, country: string): boolean =>
   recipient === undefined ||
   [order.customer_phone, order.customer_secondary_phone ?? ''].some(phone =>
-    readDigits(phone).endsWith(recipient.slice(-7)),
+    readPhone(phone, country).key.endsWith(recipient.slice(-7)),
   )
 
 /** Names the customer in the audit by the id of the action. */

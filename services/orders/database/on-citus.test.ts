@@ -198,7 +198,11 @@ t.test('the commands of the operator and the housekeeping run', { skip }, async 
   ])
     await rows(`update ${table} set ${column} = now() - interval '100 days'`)
   await rows(`update log set happened_at = now() - interval '100 days', is_relayed = true`)
+  await rows(`update orders set customer_phone = '0770000101 (office)', created_at = now() - interval '1 hour'`)
   await createOrdersHousekeeping(pool, ordersOptions.logger).clean()
+  t.match(await rows('select distinct customer_phone, phone_as_typed from orders'), [
+    { customer_phone: '+94770000101', phone_as_typed: '+94770000101 0770000101 (office)' },
+  ])
   t.strictSame(await rows('select 1 from log'), [])
   const owner = createPool({ url: database.ownerUrl, name: 'owner', connections: 1 })
   t.teardown(() => owner.end())

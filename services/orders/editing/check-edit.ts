@@ -1,6 +1,8 @@
 import type { ErrorBody, FieldErrors } from '@courier/shared/errors/errors.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
-import { isUsualPhone, phoneProblem } from '../booking/phone-check.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
+import { warnUnprintable } from '@courier/shared/printable.ts'
+import { phoneProblem } from '../booking/phone-check.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { findPrices } from '../catalogue/price-parcels.ts'
 import { charge } from '../catalogue/rate-card.ts'
@@ -43,8 +45,18 @@ export const checkEdit = (
   if (priced.kind === 'refused')
     return { kind: 'refused', errors: { ...errors, ...priced.errors.errors }, suggestions: priced.suggestions }
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  return { kind: 'accepted', state: priced.state, warnings }
+  return { kind: 'accepted', state: priced.state, warnings: { ...warnings, ...warnOfLetters(values) } }
 }
+
+const printed = ['customer_name', 'customer_address', 'description'] as const
+
+const warnOfLetters = (values: WantedEdit['changes']['values']): FieldErrors =>
+  Object.fromEntries(
+    printed.flatMap(field => {
+      const sentence = warnUnprintable(values[field])
+      return sentence ? [[field, [sentence]]] : []
+    }),
+  )
 
 const noSecondPhone =
   'The customer secondary phone field cannot be set: the courier company keeps one phone number of each recipient.'
@@ -93,8 +105,7 @@ const writeHint = (editable: readonly string[], editor: Mover, statuses: Statuse
 /** Checks a new phone number. A problem is an error or a warning, as the tenant chose for new orders. */
 const checkPhone = (phone: string | undefined, { country, checks }: Catalogue) => {
   const check = checks.phone ?? 'warn'
-  const isFine = phone === undefined || check === 'off' || isUsualPhone(phone, country)
-  const problem = isFine ? undefined : phoneProblem(phone, country)
+  const problem = phone === undefined || check === 'off' ? undefined : phoneProblem(readPhone(phone, country), country)
   const found: FieldErrors = problem ? { customer_phone: [problem] } : {}
   return check === 'refuse' ? { errors: found, warnings: {} } : { errors: {}, warnings: found }
 }

@@ -1,9 +1,12 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
+import { type PhoneColumns, toPhoneColumns } from '../booking/phone-columns.ts'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables, Tx } from '../database/tables.ts'
+import { findBooked, wordBooked } from '../money/parcels.ts'
 import { findActor, type Mover, nameMover } from '../moves/check-moves.ts'
 import { limitLockWait } from '../moves/move.ts'
 import { type EditableColumn, editableColumns, type OrderState, tagState } from '../tracking/etag.ts'
@@ -74,10 +77,23 @@ export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<
   if (checked.kind === 'refused') return checked
   const { state, warnings } = checked
   const fields = editableColumns.filter(column => state[column] !== order[column])
-  if (fields.length > 0) await writeEdit(tx, edit, order, state, fields)
+  const booked = fields.some(field => moneyColumns.includes(field))
+    ? await findBooked(tx, edit.tenant, [edit.waybill])
+    : []
+  if (booked[0]) return { kind: 'refused', errors: nameFields(fields, wordBooked(booked[0])) }
+  const phone = toPhoneColumns(state.customer_phone, readPhone(state.customer_phone, catalogue.country).key)
+  if (fields.length > 0) await writeEdit(tx, edit, order, state, fields, phone)
   const { delivery_charge: charge } = state
   return { kind: 'edited', fields, charge, currency: catalogue.currency, etag: tagState(state), warnings }
 }
+
+/** Lists the columns that a booking has read: once it is written they stay, whatever status the order went back to. */
+const moneyColumns: readonly EditableColumn[] = ['cod', 'weight', 'destination_city_id', 'delivery_charge']
+
+const nameFields = (fields: readonly EditableColumn[], sentence: string): FieldErrors =>
+  Object.fromEntries(
+    fields.flatMap(field => (moneyColumns.includes(field) && field !== 'delivery_charge' ? [[field, [sentence]]] : [])),
+  )
 
 export const lockOrder = async (tx: Tx, { tenant, waybill, editor }: Pick<Edit, 'tenant' | 'waybill' | 'editor'>) => {
   const values = [tenant, waybill, 'merchantId' in editor ? editor.merchantId : null]
@@ -99,20 +115,28 @@ export const writeEdit = async (
   before: OrderState,
   state: OrderState,
   fields: readonly EditableColumn[],
+  phone?: PhoneColumns,
 ): Promise<void> => {
   const { tenant, waybill, editor, changes, by } = edit
   const previous = JSON.stringify(Object.fromEntries(fields.map(field => [field, before[field]])))
   const values = [tenant, waybill, fields, findActor(editor), nameMover(editor), changes.reason, previous]
-  const columns = editableColumns.map(column => state[column])
+  const columns = [...editableColumns.map(column => ({ ...state, ...phone })[column]), phone?.phone_as_typed]
   await tx.client.query({ name: 'write_edit', text: writeEditSql, values: [...values, ...columns] })
   await audit(tx, tenant, by, 'order.edited', `${waybill}: ${fields.join(', ')}`)
 }
+
+/** Keeps the columns of the phone unless the edit changes it: `OrderState` has only its spelling. */
+const writeColumn = (column: string, value: string): string =>
+  column === 'customer_phone' || column === 'phone_as_typed'
+    ? `${column} = case when 'customer_phone' = any($3::text[]) then ${value} else ${column} end`
+    : `${column} = ${value}`
 
 const writeEditSql = `
   with clock as materialized (
     select clock_timestamp() as now
   ), edited as (
-    update orders set ${editableColumns.map((column, index) => `${column} = $${index + 8}`).join(', ')}
+    update orders set ${editableColumns.map((column, index) => writeColumn(column, `$${index + 8}`)).join(', ')},
+      ${writeColumn('phone_as_typed', `$${editableColumns.length + 8}`)}
     where tenant_id = $1 and waybill_number = $2 returning merchant_id, status_key
   ), noted as (
     insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason, actor, previous)

@@ -291,3 +291,11 @@ t.test('a company that starts to refuse unusual phones lets a stored one stay', 
   t.equal((await edit('DM00000081', { customer_phone: '12346', cod: 4 })).status, 422)
   t.match(await readOrder('DM00000081'), { cod: 3, customer_phone: '12345' })
 })
+
+t.test('an edit warns of characters that labels print as code points', async t => {
+  const waybill = 'DM00000082'
+  await make([waybill], confirmed)
+  const { status, body } = await edit(waybill, { customer_address: '12 中 Road', customer_name: 'ıŒœ නිමාලි' })
+  const warning = 'Labels have no letter for 中 (U+4E2D): they print the code in its place.'
+  t.strictSame([status, body.warnings], [200, { customer_address: [warning] }])
+})

@@ -56,7 +56,10 @@ t.test('a failed delivery has a reason, is counted once, and waits for an instru
     timeline: [{ reason_code: 'no_fuel' }, { reason_code: 'not_home' }],
   })
   t.match(await listFailures(), [
-    { waybill_number: 'DM00000001', attempt: 1, reason: { code: 'no_fuel', name: 'No fuel' }, instruction: null },
+    {
+      ...{ waybill_number: 'DM00000001', attempt: 1, reason: { code: 'no_fuel', name: 'No fuel' }, instruction: null },
+      ...{ customer_name: 'Nimali Perera', customer_phone: '0770000101', cod: 4500, currency: 'LKR' },
+    },
   ])
   const [change] = (await get('/order/changes?limit=500')).body.data.slice(-1)
   t.match(change, { type: 'order.status_changed', details: { reason_code: 'no_fuel' } })

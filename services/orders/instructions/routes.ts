@@ -102,8 +102,9 @@ interface Row extends Omit<FailedDelivery, 'reason'> {
 }
 
 const failuresSql = `
-  select attempt_id as id, attempts.waybill_number, order_no, status_key, attempt_no as attempt, reason_code,
-    failure_reasons, ${isoTime('failed_at')} as failed_at, ${isoTime('due_at')} as due_at,
+  select attempt_id as id, attempts.waybill_number, order_no, status_key, customer_name,
+    customer_phone, cod, currency, attempt_no as attempt, reason_code, failure_reasons,
+    ${isoTime('failed_at')} as failed_at, ${isoTime('due_at')} as due_at,
     case when action is not null then
       json_build_object('action', action, 'date', on_date::text, 'note', note, 'given_as', given_as) end as instruction
   from attempts join orders on orders.tenant_id = attempts.tenant_id and orders.waybill_number = attempts.waybill_number

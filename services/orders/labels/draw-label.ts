@@ -1,7 +1,7 @@
 import JsBarcode from 'jsbarcode'
 import { correction, generate } from 'lean-qr'
 import { type Label, wordCod, wordFacts, wordPhones, wordPlace } from './label.ts'
-import { drawRule, type Page, write } from './text.ts'
+import { drawRule, type Page, write, writeFitted } from './text.ts'
 
 export const mm = (millimetres: number): number => (millimetres * 72) / 25.4
 
@@ -38,13 +38,17 @@ const drawHead = (page: Page, label: Label): void => {
   drawQr(page, label.url, labelWidth - margin - qrWidth, mm(6))
 }
 
+const placeTop = mm(77)
+const phoneHeight = mm(5)
+
 const drawRecipient = (page: Page, label: Label): void => {
   let y = write(page, 'To', margin, mm(43), width, { size: 7 })
   y = write(page, label.customer_name, margin, y, width, { size: 14, weight: 700, maxLines: 2 })
-  y = write(page, label.customer_address, margin, y, width, { size: 10, maxLines: 3 })
+  const height = placeTop - phoneHeight - y
+  y = writeFitted(page, label.customer_address, { x: margin, y, width, height }, [10, 9, 8, 7])
   write(page, wordPhones(label), margin, y, width, { size: 11, weight: 700 })
   const place = wordPlace(label.destination_city_name, label.destination_state_name)
-  write(page, place, margin, mm(77), width, { size: 17, weight: 700 })
+  write(page, place, margin, placeTop, width, { size: 17, weight: 700 })
 }
 
 const drawCod = (page: Page, label: Label): void => {
@@ -59,7 +63,7 @@ const drawCod = (page: Page, label: Label): void => {
 
 const drawContent = (page: Page, label: Label): void => {
   const y = write(page, wordFacts(label), margin, mm(105), width, { size: 9, weight: 700 })
-  write(page, label.description ?? '', margin, y, width, { size: 8, maxLines: 2 })
+  write(page, label.description ?? '', margin, y, width, { size: 8, maxLines: 3 })
 }
 
 /** Returns the modules of a Code 128 from left to right, without quiet zones: true for dark. */

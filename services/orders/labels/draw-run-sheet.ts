@@ -65,7 +65,7 @@ const drawRow = (page: Page, label: Label, number: number, y: number): void => {
   writeCell(page, 'waybill', label.order_no ?? '', below, { size: 8 })
   below = writeCell(page, 'recipient', label.customer_name, top, { size: 9, maxLines: 2 })
   writeCell(page, 'recipient', label.customer_phone, below, { size: 9, weight: 700 })
-  below = writeCell(page, 'address', label.customer_address, top, { size: 8, maxLines: 2 })
+  below = writeCell(page, 'address', label.customer_address, top, { size: 8, maxLines: 3 })
   const place = wordPlace(label.destination_city_name, label.destination_state_name)
   writeCell(page, 'address', place, below, { size: 8, weight: 700 })
   writeCell(page, 'cod', label.cod > 0 ? label.cod.toLocaleString('en') : '-', top, { size: 10, weight: 700 })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { inflateSync } from 'node:zlib'
+import { fontCharacters, isOldNumeral } from '@courier/shared/printable.ts'
 
 const { resolve } = createRequire(import.meta.url)
 
@@ -56,33 +57,35 @@ const unpackWoff = (woff: Buffer<ArrayBuffer>): Buffer => {
   return Buffer.concat(parts)
 }
 
-const findScript = (character: string): Script => {
-  const code = character.codePointAt(0) ?? 0
-  if (code >= 0x0d80 && code <= 0x0dff) return 'sinhala'
-  if (code >= 0x0b80 && code <= 0x0bff) return 'tamil'
-  return code >= 0x0100 && code <= 0x024f ? 'latin-ext' : 'latin'
-}
+const holds = Object.fromEntries(
+  Object.entries(fontCharacters).map(([script, characters]) => [script, new RegExp(`^[${characters}]$`, 'u')]),
+) as Record<Script, RegExp>
 
-/** Returns true for joiners and marks: they belong to the letter before them, and are not shaped without it. */
+/** Joiners and marks belong to the letter before them, and are not shaped without it. */
 const isJoined = (character: string): boolean => /^(\u200c|\u200d|\p{M})$/u.test(character)
+
+/** Finds the font of a printable character. */
+const findScript = (character: string, last: Script | undefined): Script => {
+  if (last && isJoined(character) && holds[last].test(character)) return last
+  if (isOldNumeral(character)) return 'sinhala'
+  return (Object.keys(scripts) as Script[]).find(script => holds[script].test(character)) ?? 'latin'
+}
 
 interface Run {
   readonly font: FontName
   readonly text: string
 }
 
-/** Replaces letters that the fonts lack, such as Vietnamese ones, with letters without marks. */
-const keepPrintable = (text: string): string =>
-  text.normalize('NFC').replace(/[\u1e00-\u1eff]/g, letter => letter.normalize('NFD').charAt(0))
-
-/** Splits a text into runs that one font can show. */
+/** Splits a printable text into runs that one font can show. */
 export const splitRuns = (text: string, weight: Weight): Run[] => {
   const runs: Run[] = []
-  for (const character of keepPrintable(text)) {
-    const last = runs.at(-1)
-    const font: FontName = last && isJoined(character) ? last.font : `${findScript(character)}-${weight}`
-    if (last?.font === font) runs[runs.length - 1] = { font, text: last.text + character }
-    else runs.push({ font, text: character })
+  let last: Script | undefined
+  for (const character of text) {
+    const script = findScript(character, last)
+    const run = runs.at(-1)
+    if (run && script === last) runs[runs.length - 1] = { ...run, text: run.text + character }
+    else runs.push({ font: `${script}-${weight}`, text: character })
+    last = script
   }
   return runs
 }

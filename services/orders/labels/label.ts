@@ -29,3 +29,16 @@ export const wordPhones = ({ customer_phone, customer_secondary_phone }: Label):
 /** Joins the merchant's order number and the weight. */
 export const wordFacts = ({ order_no, weight }: Label): string =>
   [order_no && `Order ${order_no}`, `${weight} kg`].filter(Boolean).join(', ')
+
+/** Lists the texts of a label that somebody wrote. */
+export const listTexts = (label: Label): (string | null)[] => [
+  label.company,
+  label.merchant_business_name,
+  wordPlace(label.origin_city_name, label.origin_state_name),
+  label.customer_name,
+  label.customer_address,
+  wordPhones(label),
+  wordPlace(label.destination_city_name, label.destination_state_name),
+  label.order_no,
+  label.description,
+]

@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { makeExample } from '@courier/shared/api-docs/examples.ts'
+import { fontCharacters, toPrintable } from '@courier/shared/printable.ts'
 import PDFDocument from 'pdfkit'
 import t, { type Test } from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
@@ -11,6 +12,7 @@ import { build } from '../test/build.ts'
 import { batch, order } from '../test/tenant.ts'
 import { OrderView } from '../tracking/order-schema.ts'
 import { draw } from './draw.ts'
+import { drawLabel } from './draw-label.ts'
 import { readFonts, splitRuns } from './fonts.ts'
 import type { Label } from './label.ts'
 import { Printer } from './printer.ts'
@@ -143,8 +145,13 @@ t.test('in ZPL a text cannot leave its field, and letters of any script are kept
   t.match(zpl, '^FDA_5eXZ_7eJA_5f5e_5c&_0a නිමාලි é^FS')
   t.match(zpl, '^BCN,150,N,N,N,A^FH_^FDA>01_5eB^FS')
   t.strictSame(zpl.match(/\^X[AZ]/g), ['^XA', '^XZ'])
-  t.match(await toZpl({ ...label, customer_address: `${'a'.repeat(199)}😀` }), /aaa\^FS/, 'no half of an emoji')
-  t.match(await toZpl({ ...label, customer_address: `${'a'.repeat(199)}කො` }), /aaa\^FS/, 'no letter without its vowel')
+  t.match(await toZpl({ ...label, customer_address: `${'a'.repeat(332)}😀a` }), /aaa…\^FS/, 'no half of an emoji')
+  t.match(
+    await toZpl({ ...label, customer_address: `${'a'.repeat(332)}කො` }),
+    /aaa…\^FS/,
+    'no letter without its vowel',
+  )
+  t.match(await toZpl({ ...label, customer_address: 'a'.repeat(200) }), /\^A0N,24,24\^FB736,4,4,L\^FH_\^FDa{200}\^FS/)
 })
 
 t.test('500 labels in ZPL are written in 25 slices, and other requests run in between', async t => {
@@ -184,19 +191,102 @@ t.test('text uses a font of its script; joined letters and marks use the font of
   )
 })
 
-t.test('a text that does not fit ends with a whole letter and an ellipsis', async t => {
+/** Opens a document with the fonts of labels that keeps the texts written on it. */
+const openPage = () => {
   const page = new PDFDocument({ margin: 0 })
   for (const [name, file] of readFonts()) page.registerFont(name, file)
-  let drawn = ''
+  const drawn: { text: string; size: number }[] = []
   page.text = text => {
-    drawn += text
+    const { _fontSize: size } = page as unknown as { _fontSize: number }
+    drawn.push({ text, size })
     return page
   }
-  for (const letter of ['x\u0323\u0301', 'කො', '😀b'])
+  return { page, drawn, read: () => drawn.map(({ text }) => text).join('') }
+}
+
+/** Lists the characters of a font of pdfkit, without its end markers. */
+const listCharacters = (page: PDFKit.PDFDocument, name: string): number[] => {
+  const { _font } = page.font(name) as unknown as { _font: { font: { characterSet: number[] } } }
+  return _font.font.characterSet.filter(code => code !== 0 && code !== 0xd && code !== 0xffff)
+}
+
+t.test('the table of characters is that of the font files, and each of them has a font that holds it', async t => {
+  const { page } = openPage()
+  const all = new Map(readFonts().map(([name]) => [name as string, new Set(listCharacters(page, name))]))
+  for (const [script, characters] of Object.entries(fontCharacters)) {
+    const listed = new RegExp(`^[${characters}]$`, 'u')
+    const isListed = (code: number): boolean => listed.test(String.fromCodePoint(code))
+    for (const weight of [400, 700]) {
+      const held = all.get(`${script}-${weight}`) ?? new Set()
+      for (let code = 1; code < 0x20000; code++)
+        if (isListed(code) && !held.has(code)) t.fail(`${script} lacks U+${code.toString(16)}`)
+    }
+  }
+  for (const code of new Set([...all.values()].flatMap(held => [...held]))) {
+    const [run] = splitRuns(toPrintable(` ${String.fromCodePoint(code)}`).slice(1), 700)
+    if (!all.get(run?.font ?? '')?.has(code)) t.fail(`U+${code.toString(16)} is sent to ${run?.font}`)
+  }
+})
+
+t.test('letters and currency signs that the fonts hold are printed', async t => {
+  const { page, read } = openPage()
+  const text = 'ıŒœ ₹ ₺ ₱ ₦ € ḍ ṣ Ž č ශ්‍රී ஸ்ரீ'
+  write(page, text, 0, 0, 500, { size: 10 })
+  t.equal(read(), text)
+  for (const [letters, font] of [
+    ['ıŒœ€', 'latin-400'],
+    ['₹₺₱₦ḍ', 'latin-ext-400'],
+  ] as const)
+    t.strictSame(splitRuns(letters, 400), [{ font, text: letters }])
+})
+
+t.test('a character that no font holds is printed as its code point, or as simpler letters', async t => {
+  for (const [text, printed] of [
+    ['中 Ж', '[U+4E2D] [U+0416]'],
+    ['a😀b', 'a[U+1F600]b'],
+    ['Nguyễn ﬁ Ａ №', 'Nguyen fi A No'],
+    ['a\u202ab\u200e\ufe0fc', 'abc'],
+    ['क', '[U+0915]'],
+  ] as const) {
+    const { page, read } = openPage()
+    write(page, text, 0, 0, 500, { size: 10 })
+    t.equal(read(), printed)
+  }
+})
+
+t.test('a long address uses the room of the label before it is cut', async t => {
+  const print = (customer_address: string) => {
+    const { page, drawn } = openPage()
+    drawLabel(page, { ...label, customer_address })
+    const [first, ...lines] = drawn.slice(drawn.findIndex(({ text }) => text.startsWith('No. 1')))
+    const end = lines.findIndex(({ text }) => text.startsWith(label.customer_phone))
+    return { size: first?.size, text: [first, ...lines.slice(0, end)].map(line => line?.text).join(' ') }
+  }
+  const words = (count: number) => `No. 1 ${Array.from({ length: count }, (_, n) => `Lane${n}`).join(' ')}`
+  t.strictSame(print(words(3)), { size: 10, text: words(3) })
+  t.strictSame(print(words(30)), { size: 9, text: words(30) })
+  t.strictSame(print(words(45)), { size: 7, text: words(45) })
+  t.match(print(words(120)), { size: 7, text: /^No\. 1 .*Lane5\d.*…$/ })
+})
+
+t.test('a response names the characters that its paper shows as code points', async t => {
+  const [fine = '', odd = ''] = await book({}, { customer_name: 'Li 李', customer_address: '1 Main Street 😀' })
+  const body = { waybill_numbers: [fine, odd] }
+  const warned = { 'x-print-warnings': `${odd}: U+674E U+1F600` }
+  t.match((await ask(`${ofMerchant}/labels`, body)).response.headers, warned)
+  const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
+  t.match((await ask('/staff/order/run-sheet', body, staff)).response.headers, warned)
+  t.notOk('x-print-warnings' in (await ask(`${ofMerchant}/labels`, { waybill_numbers: [fine] })).response.headers)
+  const zpl = await ask(`${ofMerchant}/labels`, { ...body, format: 'zpl' })
+  t.notOk('x-print-warnings' in zpl.response.headers, "ZPL uses the printer's own fonts")
+})
+
+t.test('a text that does not fit ends with a whole letter and an ellipsis', async t => {
+  for (const letter of ['x\u0323\u0301', 'කො', 'கொ'])
     for (const before of ['', 'a']) {
-      drawn = ''
+      const { page, read } = openPage()
       write(page, before + letter.repeat(60), 0, 0, 100, { size: 10 })
-      t.match(drawn, new RegExp(`^${before}(${letter})+…$`))
+      t.match(read(), new RegExp(`^${before}(${letter})+…$`))
     }
 })
 
@@ -246,6 +336,17 @@ t.test('a thread that dies fails the jobs it draws, and the next job gets a new 
   const drawn = countBytes(printer.print('demo', job))
   await Promise.all([t.rejects(drawn), turn().then(() => printer.close())])
   t.ok((await countBytes(printer.print('demo', { ...job, labels: [label] }))) > 1_000)
+})
+
+t.test('a job that meets the ending idle thread is printed', async t => {
+  const printer = new Printer(1)
+  t.teardown(() => printer.close())
+  const job = { kind: 'labels', labels: [label], layout: '100x150' } as const
+  for (let n = 0; n < 8; n++) {
+    t.ok((await countBytes(printer.print('demo', job))) > 1_000)
+    // The thread needs some milliseconds to end.
+    await delay(2 + n / 4)
+  }
 })
 
 t.test('words as long as a field do not exhaust the memory of the thread', async t => {

@@ -22,6 +22,11 @@ export class Printer {
   readonly #last = new Map<string, Promise<unknown>>()
   #thread: Worker | undefined
   #idle: NodeJS.Timeout | undefined
+  readonly #idleMilliseconds: number
+
+  constructor(milliseconds = idleMilliseconds) {
+    this.#idleMilliseconds = milliseconds
+  }
 
   /** Returns the PDF while it is being drawn; undefined when there are too many jobs. */
   print(tenant: string, job: PrintJob): Readable | undefined {
@@ -48,7 +53,13 @@ export class Printer {
     if (pdf.destroyed) return
     await send(this.#start(), job, pdf).catch(error => pdf.destroy(error))
     clearTimeout(this.#idle)
-    this.#idle = setTimeout(() => this.#last.size === 0 && this.close(), idleMilliseconds).unref()
+    this.#idle = setTimeout(() => this.#last.size === 0 && this.#retire(), this.#idleMilliseconds).unref()
+  }
+
+  /** Ends the thread. A job that comes before it has ended gets another one. */
+  #retire(): void {
+    this.#thread?.terminate()
+    this.#thread = undefined
   }
 
   #start(): Worker {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant, withoutDoubt } from '@courier/shared/postgres/database.ts'
+import { listCodePoints } from '@courier/shared/printable.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -14,7 +15,7 @@ import { refuseValues } from '../money/action.ts'
 import { toOrder, writeTrackingUrl } from '../tracking/order-view.ts'
 import { isWaybill, type OrderRow, type OrderStore, readOrders, selectAmong } from '../tracking/read-orders.ts'
 import type { PrintJob } from './draw.ts'
-import type { Label, Layout } from './label.ts'
+import { type Label, type Layout, listTexts } from './label.ts'
 import type { Printer } from './printer.ts'
 import { type Format, LabelQuery, LabelRequest, maxLabelBytes, maxLabels, RunSheetRequest } from './schema.ts'
 import { writeZpl } from './zpl.ts'
@@ -41,7 +42,7 @@ export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async 
     const { title = 'Run sheet' } = request.body
     const { tenant } = request.staff
     const labels = await findAllLabels(options, request, await findListed(options.pool, tenant, request.body))
-    return sendPdf(options.printer, tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
+    return sendPdf(options.printer, tenant, nameOdd(reply, labels), 'run-sheet', { kind: 'run_sheet', labels, title })
   })
 }
 
@@ -105,8 +106,23 @@ const print = (
   labels: readonly Label[],
   { format = 'pdf', layout = '100x150' }: { format?: Format; layout?: Layout },
 ): FastifyReply => {
-  if (format === 'pdf') return sendPdf(printer, tenant, reply, 'labels', { kind: 'labels', labels, layout })
+  if (format === 'pdf')
+    return sendPdf(printer, tenant, nameOdd(reply, labels), 'labels', { kind: 'labels', labels, layout })
   return reply.type('application/zpl; charset=utf-8').send(Readable.from(writeZpl(labels)))
+}
+
+/** Limits the parcels that the header names. */
+const maxOdd = 20
+
+/** Adds a header that names the parcels whose paper shows code points in place of characters. */
+const nameOdd = (reply: FastifyReply, labels: readonly Label[]): FastifyReply => {
+  const odd = labels.flatMap(label => {
+    const codes = listCodePoints(listTexts(label))
+    return codes ? [`${label.waybill_number}: ${codes}`] : []
+  })
+  if (odd.length === 0) return reply
+  const more = odd.length > maxOdd ? [`and ${odd.length - maxOdd} more`] : []
+  return reply.header('x-print-warnings', [...odd.slice(0, maxOdd), ...more].join('; '))
 }
 
 const sendPdf = (printer: Printer, tenant: string, reply: FastifyReply, name: string, job: PrintJob): FastifyReply => {

@@ -1,3 +1,4 @@
+import { toPrintable } from '@courier/shared/printable.ts'
 import { splitRuns, type Weight } from './fonts.ts'
 
 /** Represents a PDF document of pdfkit. */
@@ -64,14 +65,35 @@ const addEllipsis = ([...lines]: readonly string[], max: number): string[] => {
 
 /** Writes one line of text that ends at `right`. */
 export const writeRight = (page: Page, text: string, right: number, y: number, style: TextStyle): number => {
-  const width = measureWidth(page, text, style)
+  const width = measureWidth(page, toPrintable(text), style)
   return write(page, text, right - width, y, width + 1, style)
+}
+
+/** Limits a text, in UTF-16 units: hardly any longer text fits where it is written. */
+const maxCharacters = 700
+
+/**
+ * Writes the text as `write` does, in the largest of `sizes` in which it fits into `height` points, or else in the last
+ * one, cut to the room.
+ */
+export const writeFitted = (
+  page: Page,
+  text: string,
+  box: { readonly x: number; readonly y: number; readonly width: number; readonly height: number },
+  sizes: readonly number[],
+): number => {
+  const printable = toPrintable(cut(text, maxCharacters))
+  const styles = sizes.map(size => ({ size, maxLines: Math.max(1, Math.floor(box.height / (size * lineHeight))) }))
+  const fits = (style: TextStyle): boolean =>
+    breakLines(page, printable, box.width, style).length <= (style.maxLines ?? 1)
+  const style = styles.find(fits) ?? styles.at(-1)
+  return style ? write(page, text, box.x, box.y, box.width, style) : box.y
 }
 
 /** Writes the text below `y` in a column of `width` points, and returns where the next text begins. */
 export const write = (page: Page, text: string, x: number, y: number, width: number, style: TextStyle): number => {
   const { size, weight = 400, maxLines = 1 } = style
-  const lines = addEllipsis(breakLines(page, text.slice(0, 500), width, style), maxLines)
+  const lines = addEllipsis(breakLines(page, toPrintable(cut(text, maxCharacters)), width, style), maxLines)
   for (const [index, line] of lines.entries()) {
     let left = x
     for (const { font, text } of splitRuns(line, weight)) {

@@ -13,7 +13,23 @@ const escapeText = (text: string): string =>
 
 /** Writes a text of at most `lines` lines. Positions and sizes are in dots, 203 to the inch. */
 const writeText = (x: number, y: number, height: number, width: number, lines: number, value: string): string =>
-  `^FO${x},${y}^A0N,${height},${height}^FB${width},${lines},4,L^FH_^FD${escapeText(cut(value, 200))}^FS`
+  `^FO${x},${y}^A0N,${height},${height}^FB${width},${lines},4,L^FH_^FD${escapeText(cut(value, 400))}^FS`
+
+/** Lists the heights of an address in dots, with the lines that fit. */
+const addressSizes = [
+  [32, 3],
+  [24, 4],
+  [20, 5],
+] as const
+
+/** Writes an address in the largest size in which it should fit, at 0.55 of the height for a letter; else cuts it. */
+const writeAddress = (address: string): string => {
+  const count = ([height, lines]: (typeof addressSizes)[number]): number => lines * Math.floor(736 / (height * 0.55))
+  const size = addressSizes.find(each => address.length <= count(each)) ?? addressSizes[2]
+  const most = count(size)
+  const text = address.length <= most ? address : `${cut(address, most - 1)}…`
+  return writeText(32, 452, size[0], 736, size[1], text)
+}
 
 const writeLine = (y: number): string => `^FO32,${y}^GB736,2,2^FS`
 
@@ -29,7 +45,7 @@ const writeLabel = (label: Label): string => {
     `^FO540,32^BQN,2,${label.url.length > 60 ? 5 : 6}^FH_^FDMA,${escapeText(label.url)}^FS`,
     writeLine(336),
     writeText(32, 350, 46, 736, 2, label.customer_name),
-    writeText(32, 452, 32, 736, 3, label.customer_address),
+    writeAddress(label.customer_address),
     writeText(32, 566, 36, 736, 1, wordPhones(label)),
     writeText(32, 616, 54, 736, 1, wordPlace(label.destination_city_name, label.destination_state_name)),
     writeLine(686),

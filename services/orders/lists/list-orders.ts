@@ -97,7 +97,7 @@ const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value
   failed_on: day => onDaySql(day, fromFailedAttempts),
   waybill_number: number => `waybill_number = ${number}`,
   order_no: number => `order_no = ${number}`,
-  // Computes the key as the column phone_key does.
+  // The value is the key that `readPhone` gives. Computes its digits as the column phone_key does.
   phone: phone => `phone_key = right(translate(${phone}::text, ' +-().', ''), 9)`,
   origin_city_id: id => `origin_city_id = ${id}::bigint`,
   destination_city_id: id => `destination_city_id = ${id}::bigint`,

@@ -1,12 +1,16 @@
 import * as filter from '@courier/shared/lists/filters.ts'
+import { readDigits } from '@courier/shared/phone-number.ts'
 import { Type } from '@sinclair/typebox'
 import { statusClasses } from '../statuses/statuses.ts'
 
-const phone = {
-  maxLength: 80,
-  pattern: '^(\\s*|[ +().-]*[0-9][0-9 +().-]{0,39})$',
-  description: "The recipient's phone number in any spelling: the last nine digits count.",
-  must: 'be a phone number',
+const phone: filter.Filter<string> = {
+  schema: Type.String({
+    maxLength: 80,
+    description: "The recipient's phone number in any spelling: the last nine digits count.",
+    must: 'be a phone number',
+  }),
+  read: text => (readDigits(text) === '' ? undefined : text),
+  aliases: ['customer_phone'],
 }
 
 const search: filter.Filter<string> = {
@@ -27,7 +31,7 @@ export const merchantFilters = {
   created_to: filter.dateOrTime('The last date or time of creation to include.'),
   waybill_number: filter.text('The whole waybill number.'),
   order_no: filter.text("The merchant's own order number, in full."),
-  phone: filter.matching(phone, 'customer_phone'),
+  phone,
   business_id: filter.id('The business that the orders belong to.', 'merchant_business_id'),
   origin_city_id: filter.id('The city that the orders leave from.'),
   destination_city_id: filter.id('The city of delivery.'),

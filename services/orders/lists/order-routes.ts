@@ -1,5 +1,6 @@
 import { invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { listQuery } from '@courier/shared/lists/filters.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
 import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
@@ -128,10 +129,13 @@ const addList = (
   )
 }
 
-/** Adds the keys of `status_class` and the phone parts of `search`. Throws for a status that the tenant lacks. */
+/**
+ * Adds the keys of `status_class` and the phone parts of `search`; reads the phone. Throws for a status that the tenant
+ * lacks.
+ */
 const resolveFilter = async (catalogues: Catalogues, tenant: string, filter: OrderFilter, field: string) => {
-  const { status, status_class, search } = filter
-  if (status === undefined && status_class === undefined && search === undefined) return filter
+  const { status, status_class, search, phone } = filter
+  if ([status, status_class, search, phone].every(value => value === undefined)) return filter
   const { statuses, country } = await catalogues.fresh(tenant)
   if (status !== undefined && !statuses.has(status)) {
     const known = [...statuses.values()].map(status => `${status.key} ${status.name}`).join(', ')
@@ -139,6 +143,7 @@ const resolveFilter = async (catalogues: Catalogues, tenant: string, filter: Ord
   }
   return {
     ...filter,
+    phone: phone === undefined ? undefined : readPhone(phone, country).key,
     status_keys: status_class && listKeysOfClass(statuses, status_class),
     phone_parts: search === undefined ? undefined : listPhoneParts(search, country),
   }

@@ -1,5 +1,5 @@
+import { readDigits, readPhone } from '@courier/shared/phone-number.ts'
 import { type CountryCode, getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js'
-import { readDigits } from '../tracking/mask.ts'
 
 /**
  * Limits the orders that a search reads. Names have no index: it would cost each booking more than searches are worth.
@@ -12,7 +12,10 @@ export const maxSearched = 20_000
  */
 export const listPhoneParts = (text: string, country: string): string[] => {
   const typed = readDigits(text)
-  if (/[^\d +().-]/.test(text) || typed.length < 3) return []
+  if (/^[^\p{Nd}]*\p{L}/u.test(text) || typed.length < 3) return []
+  const { key, number } = readPhone(text, country)
+  if (number !== undefined) return [key.slice(-9)]
+  if (/\p{L}/u.test(text)) return []
   if (typed.length >= 9) return [typed.slice(-9)]
   const code = isSupportedCountry(country) ? getCountryCallingCode(country as CountryCode) : ''
   const digits = typed.replace(/^00/, '')

@@ -1,3 +1,4 @@
+import { readStaffKey } from '@courier/shared/access/staff.ts'
 import { IdempotentHeaders, keyRefused, markReplayed, readIdempotencyKey } from '@courier/shared/edge/idempotency.ts'
 import { errorResponses, type FieldErrors, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
@@ -98,8 +99,8 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
     refuseValues(bodySchema.properties, given)
     const [id = ''] = Object.values(request.params as Record<string, string>)
     // Postgres refuses U+0000, which the parameter of the path may contain.
-    const scope = [merchantId ?? 'staff', operationId, ...(id ? [encodeURIComponent(id)] : [])]
-    const key = readIdempotencyKey(request, scope.join(' '))
+    const scope = [merchantId ?? 'staff', operationId, ...(id ? [encodeURIComponent(id)] : [])].join(' ')
+    const key = merchantId === null ? readStaffKey(request, scope) : readIdempotencyKey(request, scope)
     const call = { tenant, merchantId, person, by, id, body: tidy(given) }
     const attempt = () =>
       inTenant<Tables, Acted<unknown> | { kind: 'running' | 'other_body' | 'replayed'; data?: unknown }>(

@@ -25,6 +25,7 @@ const Balance = Type.Object(
         amount: Type.Number({ examples: [425.4] }),
         reason: nullable(),
         since: Type.String(),
+        invoice_no: nullable('The invoice that is disputed; null for a dispute of an earlier version.'),
       }),
       { description: 'The newest 1,000 disputes.' },
     ),
@@ -76,8 +77,10 @@ export const merchantBalanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }>
   })
 
 const held = `disputed as (
-    select waybill_number, held, reason, uuid_extract_timestamp(journal_id) as at from money_lines line
-    where tenant_id = $1 and merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}
+    select waybill_number, held, line.reason, uuid_extract_timestamp(line.journal_id) as at, invoice_no
+    from money_lines line left join invoices on invoices.tenant_id = $1
+      and invoices.invoice_id = coalesce(disputed_on, line.invoice_id)
+    where line.tenant_id = $1 and line.merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}
   )`
 
 const isHanded = `'handed_over' = any(later.kinds)`
@@ -116,7 +119,8 @@ const balanceSql = `
   ), holding as (
     select coalesce(sum(held), 0) as held,
       coalesce(json_agg(json_build_object('waybill_number', waybill_number, 'amount', held::float8,
-      'reason', reason, 'since', ${isoTime('at')}) order by at desc) filter (where nr <= 1000), '[]') as held_for
+      'reason', reason, 'since', ${isoTime('at')}, 'invoice_no', invoice_no) order by at desc)
+        filter (where nr <= 1000), '[]') as held_for
     from (select *, row_number() over (order by at desc) as nr from disputed) numbered
   )
   select currency, with_riders::float8, at_office::float8, banked::float8, waiting::float8, held::float8, held_for,

@@ -56,8 +56,8 @@ const disputableSql = `
 
 const disputeSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, refers_to,
-    invoice_id, booked_on, reason)
-  select $1, waybill_number, next.line_no, $4, merchant_id, 'disputed', amount, refers_to, $2, $5, $6
+    invoice_id, disputed_on, booked_on, reason)
+  select $1, waybill_number, next.line_no, $4, merchant_id, 'disputed', amount, refers_to, $2, $2, $5, $6
   from (${disputableSql}) parcel cross join lateral (
     select 1 + line_no as line_no from money_lines newest where newest.tenant_id = $1
       and newest.waybill_number = parcel.waybill_number
@@ -77,7 +77,10 @@ export const DisputeSettlement = defineBody('DisputeSettlement', {
   reason: Reason,
 })
 
-/** Releases the amount held for disputed parcels, with an adjustment. The merchant's next invoice takes both. */
+/**
+ * Releases the amount held for parcels that the merchant disputes on this invoice, with an adjustment. The merchant's
+ * next invoice takes both.
+ */
 export const settleDispute = async (
   tx: Tx,
   { tenant, by, id: number, body }: Call<Static<typeof DisputeSettlement>>,
@@ -87,8 +90,11 @@ export const settleDispute = async (
   if (!invoice) return unknownInvoice
   await lockParcels(tx, tenant, waybills)
   const values = [tenant, invoice.merchant_id, waybills]
-  const open = await findOpen(tx, values)
-  const errors = checkEach(waybills, waybill => !open.has(waybill) && `No dispute of ${waybill} is open.`)
+  const open = await findOpen(tx, values, invoice.invoice_id)
+  const errors = checkEach(
+    waybills,
+    waybill => !open.has(waybill) && `No dispute of ${waybill} is open on the invoice ${invoice.invoice_no}.`,
+  )
   const [tooSmall, most] = [...open].find(([, held]) => adjustment < -Math.abs(held)) ?? []
   if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall}, ${most}.`]
   const refused = refuseAny(errors)
@@ -99,14 +105,25 @@ export const settleDispute = async (
   return { kind: 'done', data: waybills, objects: waybills }
 }
 
+/** Selects the invoice of a dispute. An earlier version forgot it once the invoice was cancelled: any settles it. */
+const isOwnSql = (invoice: string) => `coalesce(line.disputed_on, line.invoice_id, ${invoice}::uuid) = ${invoice}::uuid`
+
 const isOpenSql = `tenant_id = $1 and merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}`
 
 const heldSql = `
-  select waybill_number, held::float8 from money_lines line where ${isOpenSql} and waybill_number = any($3::text[])`
+  select waybill_number, held::float8 from money_lines line where ${isOpenSql} and waybill_number = any($3::text[])
+    and ($4::uuid is null or ${isOwnSql('$4')})`
 
-/** Finds the amount held for each parcel. A parcel has one open dispute at a time, on whichever of its invoices. */
-const findOpen = async (tx: Tx, values: readonly unknown[]): Promise<Map<string, number>> => {
-  const { rows } = await tx.client.query(heldSql, [...values])
+/**
+ * Finds the amount held for each parcel, on one invoice or on any. A parcel has one open dispute at a time, on
+ * whichever of its invoices.
+ */
+const findOpen = async (
+  tx: Tx,
+  values: readonly unknown[],
+  invoiceId: string | null = null,
+): Promise<Map<string, number>> => {
+  const { rows } = await tx.client.query(heldSql, [...values, invoiceId])
   return new Map(rows.map(row => [row.waybill_number, row.held]))
 }
 

@@ -60,6 +60,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   let references = 0
   const live = new Map<string, { state: string; total: number }>()
   const held = new Map<string, number>()
+  const disputedOn = new Map<string, string>()
   const settled = new Set<string>()
   const log: string[] = []
 
@@ -172,6 +173,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       t.equal(status, invoice.total - parcel.owed > 0 && !isOff ? 200 : 422, `dispute ${parcel.waybill}`)
       if (status !== 200) return
       held.set(parcel.waybill, parcel.owed)
+      disputedOn.set(parcel.waybill, parcel.invoice as string)
       invoice.total = sum([invoice.total, -parcel.owed])
     },
     settle: async () => {
@@ -180,7 +182,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       if (!parcel || amount === undefined) return
       const adjustment = Math.round(random() * 5000) / 100
       const body = { waybill_numbers: [waybill], adjustment, reason: 'x' }
-      t.equal((await post(`/invoice/${parcel.invoice}/dispute/settle`, body)).status, 200)
+      t.equal((await post(`/invoice/${disputedOn.get(parcel.waybill)}/dispute/settle`, body)).status, 200)
       held.delete(parcel.waybill)
       settled.add(`${waybill} ${parcel.invoice}`)
       parcel.more = sum([parcel.more, amount, adjustment])

@@ -76,6 +76,10 @@ t.test('invoices', async t => {
         invoice_no: ['The invoice is approved: only one that is submitted can be rejected.'],
       })
       const payment = { bank_reference: 'B1', paid_on: today }
+      const [{ tomorrow }] = await asOwner(`select ($1::date + 1)::text as tomorrow`, [today])
+      const early = await step(no, 'deposit', { ...payment, paid_on: tomorrow })
+      const sentence = `The day must be ${today} or before: nothing is paid on a later day.`
+      t.strictSame([early.status, early.body.errors], [422, { paid_on: [sentence] }])
       const paid = await Promise.all([step(no, 'deposit', payment), step(no, 'deposit', payment)])
       t.strictSame(
         paid.map(({ status }) => status),

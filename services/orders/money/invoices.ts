@@ -179,6 +179,7 @@ export const depositInvoice = async (
     return refuse('invoice_no', `The invoice ${invoice_no} is ${state}: only an approved one is paid.`)
   const parcels = await lockPaid(tx, tenant, invoice_id)
   const { journalId, now, today } = await readClock(tx, tenant)
+  if (paid_on > today) return refuse('paid_on', `The day must be ${today} or before: nothing is paid on a later day.`)
   await tx.client.query(depositSql, [tenant, invoice_id, by.name, now, journalId, today, bank_reference, paid_on])
   await bookJournal(tx, tenant, journalId, [])
   const details = { invoice_no, invoice_ref_no, paid_on }

@@ -113,11 +113,18 @@ const takeNumbers = async (tx: Tx, tenant: string, { today }: Clock): Promise<[i
   ])
   const take = async (mask: string): Promise<string> => {
     const filled = fillDate(mask, today)
-    const { rows: counted } = await tx.client.query(countSql, [tenant, filled.replace(/#+/, '#')])
+    const { rows: counted } = await tx.client.query(countSql, [tenant, toSeries(filled)])
     return filled.replace(/#+/, digits => String(counted[0].last_number).padStart(digits.length, '0'))
   }
   return [await take(rows[0].invoice_mask), await take(rows[0].invoice_ref_mask)]
 }
+
+const toSeries = (filled: string): string => filled.replace(/#+/, '#')
+
+/** Lists the series of numbers that the masks have on some days, each once. */
+export const listSeries = (masks: readonly string[], days: readonly string[]): string[] => [
+  ...new Set(masks.flatMap(mask => days.map(day => toSeries(fillDate(mask, day))))),
+]
 
 const countSql = `
   insert into invoice_counters (tenant_id, series, last_number) values ($1, $2, 1)

@@ -12,12 +12,12 @@ const withTerms = () => {
   return file
 }
 
-/** Allows direct moves to the statuses that book money, and back from DELIVERED. */
+/** Allows direct moves to the statuses that book money. */
 const ownStatuses = [
   { key: 'key_1', moves: ['key_2'] },
   { key: 'key_2', moves: ['key_3', 'key_13', 'key_14', 'handed', 'key_21'] },
   { key: 'key_3', moves: [] },
-  { key: 'key_13', moves: ['key_2'] },
+  { key: 'key_13', moves: [] },
   { key: 'key_14', moves: [] },
   { key: 'key_21', moves: [] },
   { key: 'handed', name: 'HANDED OUT AT THE COUNTER', moves: [], books: 'delivery' as const },
@@ -25,9 +25,8 @@ const ownStatuses = [
 
 t.test('money', async t => {
   const file = { ...withTerms(), statuses: ownStatuses }
-  const { make, makeOfBooks, move, get, rows, pool, request, staffToken, booksToken } = await ordersFixture(t, {
-    file,
-  })
+  const fixture = await ordersFixture(t, { file })
+  const { make, makeOfBooks, move, get, rows, pool, request, staffToken, booksToken, readFacts } = fixture
   const readLines = (waybill: string) =>
     rows('select * from money_lines where waybill_number = $1 order by line_no', [waybill])
   const numbers = (line: Record<string, unknown>, ...names: string[]) => names.map(name => Number(line[name]))
@@ -99,10 +98,69 @@ t.test('money', async t => {
     await checked(t)
   })
 
-  t.test('a second delivery of a parcel books nothing more', async t => {
+  t.test('a stored set with a move that books twice, or too early, gets refusals that say what is booked', async t => {
+    const set = (sql: string) => rows(sql)
+    await set(`insert into status_moves (tenant_id, from_key, to_key) values ('demo', 'key_14', 'key_13'),
+      ('demo', 'key_14', 'key_2'), ('demo', 'key_13', 'key_3'), ('demo', 'key_13', 'key_21')`)
     await make(['DM90000041'], { ...confirmed, cod: 300, weight: 1 })
-    for (const key of ['key_13', 'key_2', 'key_13']) t.equal((await move(['DM90000041'], key)).status, 200)
+    const paid = { collected: { DM90000041: { amount: 100, reason: 'Took one of three' } } }
+    t.equal((await move(['DM90000041'], 'key_14', paid)).status, 200)
+    const { today } = await readFacts()
+    const refusal = [`DM90000041 is booked as delivered on ${today}, with 100 paid: take that move back first.`]
+    for (const [key, body] of [
+      ['key_13', { collected: { DM90000041: { amount: 200, reason: 'The rest' } } }],
+      ['key_2', {}],
+    ] as const) {
+      const refused = await move(['DM90000041'], key, body)
+      t.strictSame([refused.status, refused.body.errors], [422, { 'waybill_numbers.0': refusal }])
+    }
     t.equal((await readLines('DM90000041')).length, 1)
+    await rows(`update orders set status_key = 'key_2' where waybill_number = 'DM90000041'`)
+    const edited = await request('PATCH', '/api/public/merchant/order/DM90000041', { cod: 5, customer_name: 'Nimali' })
+    t.strictSame([edited.status, edited.body.errors], [422, { cod: refusal }], 'the COD of a booked parcel stays')
+    const cancelled = await request('POST', '/api/public/merchant/order/cancel', { waybill_numbers: ['DM90000041'] })
+    t.strictSame([cancelled.status, cancelled.body.errors], [422, { 'waybill_numbers.0': refusal }])
+    const foreign = await request(
+      'POST',
+      '/api/public/merchant/order/cancel',
+      { waybill_numbers: ['DM90000041'] },
+      { token: booksToken },
+    )
+    t.strictSame(foreign.body.errors, {
+      'waybill_numbers.0': ['The requested waybill does not exist in the system.'],
+    })
+    await rows(`update orders set status_key = 'key_14' where waybill_number = 'DM90000041'`)
+    await make(['DM90000042'], { ...confirmed, cod: 300, weight: 1 })
+    t.equal((await move(['DM90000042'], 'key_13')).status, 200)
+    t.equal((await move(['DM90000042'], 'key_21')).status, 200, 'a return after a delivery is a line of its own')
+    t.strictSame(
+      (await readLines('DM90000042')).map(({ kind }) => kind),
+      ['delivered', 'returned'],
+    )
+    await checked(t)
+  })
+
+  t.test('a stored set that books a delivery on key_2 or key_3 refuses confirmations and cancellations', async t => {
+    await make(['DM90000043'], { cod: 300, weight: 1 })
+    await make(['DM90000044'], { ...confirmed, cod: 300, weight: 1 })
+    await rows(`update statuses set books = 'delivery' where status_key in ('key_2', 'key_3')`)
+    const post = (name: string, waybill: string) =>
+      request('POST', `/api/public/merchant/order/${name}`, { waybill_numbers: [waybill] })
+    const responses = [
+      await post('confirm', 'DM90000043'),
+      await post('cancel', 'DM90000044'),
+      await move(['DM90000044'], 'key_3'),
+    ]
+    for (const { status, body } of responses) {
+      t.equal(status, 422)
+      t.match(body.errors.status_key, [
+        /^key_[23] books a delivery, which it may not: .* corrects its set of statuses\.$/,
+      ])
+    }
+    await make(['DM90000045'], { ...confirmed, cod: 300, weight: 1 })
+    await rows(`update statuses set books = null where status_key in ('key_2', 'key_3')`)
+    t.equal((await post('confirm', 'DM90000043')).status, 200)
+    t.equal((await post('cancel', 'DM90000044')).status, 200)
     await checked(t)
   })
 

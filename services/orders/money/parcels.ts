@@ -73,3 +73,27 @@ export const nextLineSql = `(
 export const hasLaterSql = (...kinds: string[]): string => `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
       and later.refers_to = line.line_no and later.kind in (${kinds.map(kind => `'${kind}'`).join(', ')}))`
+
+export interface Booked {
+  readonly waybill_number: string
+  readonly kind: 'delivered' | 'returned'
+  /** Is a day in the tenant's time zone. */
+  readonly booked_on: string
+  readonly cod: number
+}
+
+/**
+ * Finds what is booked for parcels and was not taken back. The caller has locked their orders with an earlier
+ * statement: this one sees what the lock waited for.
+ */
+export const findBooked = (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Booked[]> =>
+  tx.rows({ name: 'find_booked', text: bookedSql, values: [tenant, waybills] })
+
+const bookedSql = `
+  select waybill_number, kind, booked_on::text, cod::float8 from money_lines line
+  where tenant_id = $1 and waybill_number = any($2::text[]) and kind in ('delivered', 'returned')
+    and not ${hasLaterSql('delivery_reversed', 'return_reversed')}`
+
+/** Words what is booked for a parcel, and what to do. */
+export const wordBooked = ({ waybill_number, kind, booked_on, cod }: Booked): string =>
+  `${waybill_number} is booked as ${kind} on ${booked_on}${kind === 'delivered' ? `, with ${cod} paid` : ''}: take that move back first.`

@@ -155,6 +155,7 @@ const markPaid = async (tx: Tx, call: Call<Static<typeof PaidRun>>): Promise<Act
   for (const [index, id] of invoice_nos.entries()) {
     const paid = await depositInvoice(tx, { ...call, id })
     if (paid.kind === 'unknown') errors[`invoice_nos.${index}`] = [`There is no invoice ${id}.`]
+    else if (paid.kind === 'refused' && paid.errors.paid_on) errors.paid_on = [...paid.errors.paid_on]
     else if (paid.kind === 'refused') errors[`invoice_nos.${index}`] = Object.values(paid.errors).flat()
     else {
       data.push(paid.data)

@@ -134,6 +134,8 @@ t.test('the pay run', async t => {
   t.test('marks all the invoices that the bank paid or none, and only once', async t => {
     const body = { invoice_nos: [...numbers, 'MI-9999'], bank_reference: 'BOC 1', paid_on: today }
     t.match((await post('/payout', body)).body.errors, { 'invoice_nos.2': ['There is no invoice MI-9999.'] })
+    const early = await post('/payout', { ...body, invoice_nos: numbers, paid_on: '2099-01-01' })
+    t.match([early.status, early.body.errors], [422, { paid_on: [/^The day must be .* or before/] }])
     const twice = { ...body, invoice_nos: [numbers[0], ...body.invoice_nos] }
     t.match((await post('/payout', twice)).body.errors, { 'invoice_nos.3': ['There is no invoice MI-9999.'] })
     const impossible = { ...body, invoice_nos: ['\u0000'] }

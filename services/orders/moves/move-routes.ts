@@ -1,3 +1,4 @@
+import { readStaffKey } from '@courier/shared/access/staff.ts'
 import { IdempotentHeaders, keyRefused, markReplayed, readIdempotencyKey } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
@@ -28,7 +29,7 @@ export const staffMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (
       note: body.note?.trim() || null,
       reasonCode: body.reason_code,
       collection: { collectedBy: body.collected_by?.trim() ?? null, collected: body.collected ?? {} },
-      key: readIdempotencyKey(request, 'staff order/status'),
+      key: readStaffKey(request, 'staff order/status'),
       by,
     }
   })

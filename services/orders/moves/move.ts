@@ -7,8 +7,17 @@ import { checkReason, followMove } from '../attempts/attempts.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { type Collection, checkCollection, collectionParameters } from '../money/collection.ts'
 import { moveLinesSql } from '../money/move-lines.ts'
+import { findBooked, wordBooked } from '../money/parcels.ts'
+import { findLineKind, isBeforeMoney, refuseBooking } from '../statuses/check-set.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
-import { type Booking, bookings, deliveredKeys, failedAttemptKeys, findBooking } from '../statuses/statuses.ts'
+import {
+  type Booking,
+  bookings,
+  deliveredKeys,
+  failedAttemptKeys,
+  findBooking,
+  type Status,
+} from '../statuses/statuses.ts'
 import { checkMoves, findActor, type Mover, nameMover } from './check-moves.ts'
 
 /** Holds the options of routes that change orders. */
@@ -78,9 +87,14 @@ export const moveIn = async (
   const booking = findBooking(statuses.get(statusKey))
   const keys = new Map(current.map(row => [row.waybill_number, row.status_key]))
   const cods = new Map(current.map(row => [row.waybill_number, row.cod]))
+  const [reasonErrors, moneyErrors] = await Promise.all([
+    checkReason(tx, tenant, statusKey, move.reasonCode),
+    checkMoney(tx, move, statuses.get(statusKey)),
+  ])
   const errors = {
+    ...moneyErrors,
     ...checkMoves(waybills, statusKey, mover, statuses, keys),
-    ...(await checkReason(tx, tenant, statusKey, move.reasonCode)),
+    ...reasonErrors,
     ...checkCollection(collection, booking, waybills, cods),
   }
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
@@ -88,6 +102,26 @@ export const moveIn = async (
   await followMove(tx, tenant, { current, statusKey, reasonCode: move.reasonCode ?? null })
   if (by) await audit(tx, tenant, by, 'order.status_changed', waybills)
   return { kind: 'moved', waybills, replayed: false }
+}
+
+/**
+ * Lists the errors of a move whose money cannot be booked, or that would let a booked order be edited or cancelled.
+ * Stored sets may allow both, as long as `apply` accepted them.
+ */
+const checkMoney = async (
+  tx: Tx,
+  { tenant, waybills }: Pick<Move, 'tenant' | 'waybills'>,
+  to: Status | undefined,
+): Promise<FieldErrors> => {
+  const refused = refuseBooking(to)
+  if (refused) return { status_key: [`${refused} The company corrects its set of statuses.`] }
+  const kind = findLineKind(findBooking(to))
+  const isEarly = to !== undefined && isBeforeMoney(to.key)
+  if (!kind && !isEarly) return {}
+  const booked = (await findBooked(tx, tenant, waybills)).filter(each => isEarly || each.kind === kind)
+  return Object.fromEntries(
+    booked.map(each => [`waybill_numbers.${waybills.indexOf(each.waybill_number)}`, [wordBooked(each)]]),
+  )
 }
 
 /** Limits the wait for a lock: a lock that is not acquired within two seconds ends the request with 503. */

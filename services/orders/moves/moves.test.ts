@@ -173,6 +173,37 @@ t.test('with an Idempotency-Key a request runs once', async t => {
   t.strictSame(Object.keys(other.body.errors), ['idempotency-key'])
 })
 
+t.test('the Idempotency-Keys of two members of staff are two keys', async t => {
+  await make(['DM10000041', 'DM10000042'])
+  const token = await staffOf('Ruwan')
+  const headers = { 'idempotency-key': '1' }
+  t.equal((await move(['DM10000041'], 'key_2', {}, { headers })).status, 200)
+  const other = await move(['DM10000042'], 'key_2', {}, { headers, token })
+  t.strictSame([other.status, other.headers['idempotency-replayed']], [200, undefined])
+  const again = await move(['DM10000041'], 'key_2', {}, { headers: { 'idempotency-key': '2' } })
+  const alike = await move(['DM10000041'], 'key_2', {}, { headers, token: await staffOf('Sunil') })
+  t.strictSame([alike.status, alike.body.errors], [422, again.body.errors], 'the same body of a third person runs')
+  const same = await move(['DM10000041'], 'key_2', {}, { headers, token })
+  t.match(same.body.errors, { 'idempotency-key': [/came with another body before/] })
+  t.equal((await move(['DM10000041'], 'key_2', {}, { headers })).headers['idempotency-replayed'], 'true')
+})
+
+t.test('a key that version 0.2.0 stored repeats its response for the same body, and blocks no other', async t => {
+  await make(['DM10000043', 'DM10000044'])
+  const headers = { 'idempotency-key': 'old' }
+  t.equal((await move(['DM10000043'], 'key_2', {}, { headers })).status, 200)
+  t.strictSame(
+    (await rows(`select scope from idempotency_keys where idempotency_key = 'old' order by scope`)).map(
+      row => row.scope,
+    ),
+    ['staff order/status', 'staff order/status by Kamal Perera'],
+    'a process of 0.2.0 finds the key, too',
+  )
+  await rows(`delete from idempotency_keys where scope like '% by %' and idempotency_key = 'old'`)
+  t.equal((await move(['DM10000043'], 'key_2', {}, { headers })).headers['idempotency-replayed'], 'true')
+  t.equal((await move(['DM10000044'], 'key_2', {}, { headers })).status, 200)
+})
+
 t.test('one of several conflicting moves wins, the others see its result, and no move deadlocks', async t => {
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   const post = async (waybill_numbers: string[], status_key: string) => {

@@ -1,6 +1,7 @@
 import type { Change } from '@courier/shared/cli/changes.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { required } from '@courier/shared/errors/field-errors.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import type { Selectable } from 'kysely'
@@ -153,7 +154,7 @@ export const findMerchantErrors = async (
     const [path, sentence] = findMatchError(matched, m, stored) ?? []
     if (path !== undefined && sentence) add(path, sentence)
     if (!row && entry.password === undefined) add('.password', required('password'))
-    if (entry.phone !== undefined && phoneProblem(entry.phone, country))
+    if (entry.phone !== undefined && phoneProblem(readPhone(entry.phone, country), country))
       add('.phone', 'The phone field must be one phone number, such as +94112345678.')
     const person = people.find(each => each.email === email)
     if (person)

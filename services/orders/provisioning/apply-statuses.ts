@@ -1,5 +1,6 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../database/tables.ts'
+import { findFlaws } from '../statuses/check-set.ts'
 import { findStatuses, findUsedKeys, lockStatusSet } from '../statuses/status-queries.ts'
 import { merchantStatusKeys, type Status, type Statuses, standardStatuses } from '../statuses/statuses.ts'
 import { isWholeSet } from './check-file.ts'
@@ -19,11 +20,20 @@ const buildSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): St
 
 const findBase = (current: Statuses): readonly Status[] => (current.size > 0 ? [...current.values()] : standardStatuses)
 
-/** Lists entries for statuses that the tenant lacks or, for a new set, missing statuses that orders have. */
+/**
+ * Lists entries for statuses that the tenant lacks or, for a new set, missing statuses that orders have; else the flaws
+ * of the set.
+ */
 export const findStatusErrors = async (tx: Tx, file: TenantFile): Promise<FieldErrors> => {
   const { tenant, statuses: entries = [] } = file
-  if (isWholeSet(entries)) return findKeysInUse(tx, file)
-  const keys = findBase(await findStatuses(tx, tenant.id)).map(({ key }) => key)
+  if (entries.length === 0) return {}
+  const current = await findStatuses(tx, tenant.id)
+  const errors = isWholeSet(entries) ? await findKeysInUse(tx, file) : findUnknownKeys(entries, findBase(current))
+  return Object.keys(errors).length > 0 ? errors : listFlaws(entries, buildSet(file, current))
+}
+
+const findUnknownKeys = (entries: Entries, base: readonly Status[]): FieldErrors => {
+  const keys = base.map(({ key }) => key)
   const errors: FieldErrors = {}
   for (const [index, { key }] of entries.entries())
     if (!keys.includes(key))
@@ -32,6 +42,26 @@ export const findStatusErrors = async (tx: Tx, file: TenantFile): Promise<FieldE
       ]
   return errors
 }
+
+type Entries = NonNullable<TenantFile['statuses']>
+const toStatuses = (set: readonly Status[]): Statuses => new Map(set.map(status => [status.key, status]))
+
+/** Lists the flaws of the desired set, under the entries that have them. */
+const listFlaws = (entries: Entries, set: readonly Status[]): FieldErrors => {
+  const errors: Record<string, string[]> = {}
+  for (const { key, move, sentence } of findFlaws(toStatuses(set))) {
+    const index = entries.findIndex(entry => entry.key === key)
+    const moves = entries[index]?.moves
+    const field = move === undefined ? 'books' : moves ? `moves.${moves.indexOf(move)}` : 'books'
+    const path = index < 0 ? 'statuses' : `statuses.${index}.${field}`
+    errors[path] = [...(errors[path] ?? []), sentence]
+  }
+  return errors
+}
+
+/** Warns of the flaws of the stored set, which a file without statuses leaves as it is. */
+export const warnOfStatuses = async (tx: Tx, { tenant }: TenantFile): Promise<string[]> =>
+  findFlaws(await findStatuses(tx, tenant.id)).map(({ sentence }) => `the set of statuses has a flaw: ${sentence}`)
 
 /** Locks the set: until it is written, no order moves to a status that it lacks. */
 const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Promise<FieldErrors> => {

@@ -4,14 +4,16 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { forgottenMilliseconds } from '@courier/shared/postgres/token-holders.ts'
+import { warnUnprintable } from '@courier/shared/printable.ts'
 import type pg from 'pg'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { lockFold } from '../money/fold.ts'
 import { keepApprovals } from '../money/invoices.ts'
 import { lockStatusSet } from '../statuses/status-queries.ts'
+import { keepFirstKey } from '../tracking/tracking-keys.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
-import { findStatusErrors, findStatusRows } from './apply-statuses.ts'
+import { findStatusErrors, findStatusRows, warnOfStatuses } from './apply-statuses.ts'
 import { isWhole } from './check-file.ts'
 import { toCities, toMoney, toRateCards, toSettings } from './file-rows.ts'
 import { sync } from './sync.ts'
@@ -60,7 +62,10 @@ const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> =>
   await keepApprovals(tx, id, toMoney(money).accept_after_days)
   const zones = await tx.selectFrom('zones').selectAll().where('tenant_id', '=', id).execute()
   const statuses = await findStatusRows(tx, file)
-  return sync(tx, id, [toSettings(file), ...statuses, ...toCities(file), ...toRateCards(file, zones)])
+  const changes = await sync(tx, id, [toSettings(file), ...statuses, ...toCities(file), ...toRateCards(file, zones)])
+  const isNew = changes.some(({ kind, change }) => kind === 'tenant' && change === 'added')
+  await keepFirstKey(tx, id, isNew)
+  return changes
 }
 
 /**
@@ -107,11 +112,22 @@ const endsTokens = (result: Applied): boolean =>
   result.kind === 'applied' &&
   result.changes.some(({ kind, change }) => change === 'revoked' || (kind === 'merchant' && change === 'deactivated'))
 
-/** Finds settings that are valid in a file but will block booking. */
+/** Finds what is valid in a file but will block booking or print badly. */
 const findWarnings = async (tx: Tx, file: TenantFile): Promise<string[]> => [
   ...(await warnOfMask(tx, file)),
   ...file.rate_cards.flatMap(card => warnOfCard(card, file)),
+  ...warnOfLetters(file),
+  ...(await warnOfStatuses(tx, file)),
 ]
+
+/** Lists the names of the file that labels cannot print whole. */
+const warnOfLetters = ({ tenant, states, merchants }: TenantFile): string[] =>
+  [tenant, ...states, ...states.flatMap(({ cities }) => cities), ...merchants.flatMap(({ businesses }) => businesses)]
+    .flatMap(({ name }) => {
+      const warning = warnUnprintable(name)
+      return warning ? [`${name}: ${warning}`] : []
+    })
+    .slice(0, maxNamed)
 
 const fewNumbers = 10_000
 

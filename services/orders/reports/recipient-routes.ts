@@ -1,5 +1,6 @@
 import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
-import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { readDigits, readPhone } from '@courier/shared/phone-number.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
@@ -7,12 +8,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { merchantIn } from '../access/merchant.ts'
+import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables } from '../database/tables.ts'
 import { deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
 
 /** Fewer finished parcels say nothing, and could give away a single parcel. */
 const leastParcels = 3
 const requestsPerMinute = 30
+const leastDigits = 7
+const noPhone = 'be a phone number'
 const counted = 'null: fewer than 3 parcels are known.'
 const count = orNull(Type.Integer(), { description: counted })
 
@@ -26,7 +30,10 @@ const Recipient = component('Recipient', {
  * Shows how many of the company's parcels a recipient took and how many came back, without a name, if the company
  * allows it.
  */
-export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; catalogues: Catalogues }> = async (
+  app,
+  { pool, catalogues },
+) => {
   app.addHook('onRequest', limitRequests(new Limit('recipient', requestsPerMinute), merchantIn))
   const schema = {
     operationId: 'getRecipient',
@@ -34,7 +41,7 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     description:
       'Counts the newest 200 parcels of all merchants of the company. Allows 30 requests a minute; audits each.',
     params: Type.Object({
-      phone: Type.String({ maxLength: 30, pattern: '^[+]?[0-9 ().-]{7,29}$', must: 'be a phone number' }),
+      phone: Type.String({ maxLength: 50, must: noPhone, description: 'The phone number, in any spelling.' }),
     }),
     response: {
       200: Type.Object({ data: Recipient }, { examples: [{ data: { delivered: 1, returned: 3, is_known: true } }] }),
@@ -42,8 +49,10 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     },
   }
   app.get('/recipient/:phone', { schema }, async ({ merchant: { tenant, actor }, params: { phone } }) => {
+    if (readDigits(phone).length < leastDigits) throw invalid({ phone: [`The phone field must ${noPhone}.`] })
+    const { key } = readPhone(phone, (await catalogues.current(tenant)).country)
     const found = await inTenant<Tables, Found | undefined>(pool, tenant, async tx => {
-      const [counts] = await tx.rows(recipientSql, [tenant, readKey(phone), deliveredKeys, returnedKeys])
+      const [counts] = await tx.rows(recipientSql, [tenant, key, deliveredKeys, returnedKeys])
       if (counts) await audit(tx, tenant, actor, 'recipient.read', 'history')
       return counts
     })
@@ -55,14 +64,13 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
 
 type Found = Record<'delivered' | 'returned', number>
 
-/** Keeps the last nine digits, as `orders.phone_key` has them. */
-const readKey = (phone: string): string => phone.replace(/\D/g, '').slice(-9)
-
 const recipientSql = `
   select newest.delivered, newest.returned from tenants cross join lateral (
     select count(*) filter (where status_key = any($3::text[]))::int as delivered,
       count(*) filter (where status_key = any($4::text[]))::int as returned
-    from (select status_key from orders where tenant_id = $1 and phone_key = $2 order by created_at desc
-      limit 200) parcels
+    from (
+      select status_key from orders where tenant_id = $1 and phone_key = right(translate($2, ' +-().', ''), 9)
+      order by created_at desc limit 200
+    ) parcels
   ) newest
   where tenants.tenant_id = $1 and recipient_history`

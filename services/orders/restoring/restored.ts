@@ -8,6 +8,7 @@ import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tx } from '../database/tables.ts'
 import { renewFeeds } from '../log/feed.ts'
 import { mendPositions } from '../merchant-webhooks/queries.ts'
+import { skipInvoiceNumbers } from './invoice-numbers.ts'
 import {
   countBusiestDay,
   dropTooOld,
@@ -39,6 +40,8 @@ export interface Restored {
   readonly known_to_notifier: boolean
   /** Counts the waybill numbers that are left out. */
   readonly skipped: number
+  /** Counts the invoice numbers that are left out in each series. */
+  readonly skipped_invoices: number
   /** Holds the waybill number that is assigned next. */
   readonly next_waybill: string
   /** Lists the events that the notifier lost with its database; they are in the outbox again. */
@@ -91,6 +94,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
         await requeueInvoices(tx, tenant, since)
       }
       const { format, ...skipped } = await skipNumbers(tx, tenant, options)
+      const skipped_invoices = options.skip === 0 ? 0 : await skipInvoiceNumbers(tx, tenant, options.since)
       if (options.skip !== 0) await Promise.all([renewFeeds(tx, tenant), mendPositions(tx, tenant)])
       await audit(tx, tenant, operator(), 'database.restored', tenant)
       // The service may still run: an event that it created and delivered since the first read is not lost.
@@ -100,6 +104,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
         tenant,
         known_to_notifier: isTenantKnown,
         ...skipped,
+        skipped_invoices,
         requeued: missing.map(({ type: _, note: __, ...event }) => event),
         lost,
         beyond: [...new Set(lost.map(event => event.waybill_number))].filter(isBeyond),

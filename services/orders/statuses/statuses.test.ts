@@ -168,6 +168,102 @@ const mistakes: [string, Entries, Record<string, string[]>][] = [
   ],
 ]
 
+const early = 'the COD of orders there can be edited, and they can be cancelled'
+const again = 'books a delivery again, and a parcel is booked once'
+const own = (...entries: Entries): Entries => [
+  ...shortSet.slice(0, 3).map(each => ({ ...each, moves: each.key === 'key_2' ? entries.map(({ key }) => key) : [] })),
+  ...entries,
+]
+const partly = { key: 'key_14', name: 'Partly' }
+const delivered = { key: 'key_13', name: 'Delivered', moves: [] }
+
+const flaws: [string, Entries, Record<string, string[]>][] = [
+  [
+    'a delivery after a delivery',
+    own({ ...partly, moves: ['key_13'] }, delivered),
+    { 'statuses.3.moves.0': [`key_14 books a delivery, so no order may move on to key_13: key_13 ${again}.`] },
+  ],
+  [
+    'a delivery after a delivery, by way of another status',
+    own({ ...partly, moves: ['depot'] }, { key: 'depot', name: 'Depot', moves: ['key_14'] }),
+    {
+      'statuses.3.moves.0': [
+        `key_14 books a delivery, so no order may move on to depot, which leads to key_14: key_14 ${again}.`,
+      ],
+    },
+  ],
+  [
+    'a booked order that may be edited or cancelled',
+    own({ ...partly, moves: ['key_2', 'key_3'] }),
+    {
+      'statuses.3.moves.0': [`key_14 books a delivery, so no order may move on to key_2: ${early}.`],
+      'statuses.3.moves.1': ['key_14 books a delivery, so no order may move on to key_3: orders there are cancelled.'],
+    },
+  ],
+  [
+    'a returned order that may be edited',
+    own({ key: 'back', name: 'Back', books: 'return', moves: ['key_1'] }),
+    { 'statuses.3.moves.0': [`back books a return, so no order may move on to key_1: ${early}.`] },
+  ],
+  [
+    'a return after a return',
+    own({ key: 'back', name: 'Back', books: 'return', moves: ['key_21'] }, { key: 'key_21', name: 'Home', moves: [] }),
+    {
+      'statuses.3.moves.0': [
+        'back books a return, so no order may move on to key_21: key_21 books a return again, and a parcel is booked once.',
+      ],
+    },
+  ],
+  [
+    'money for a status that merchants set, or in which orders are edited',
+    [
+      { key: 'key_1', books: 'partial_delivery' },
+      { key: 'key_2', books: 'delivery' },
+      { key: 'key_3', books: 'delivery' },
+      { key: 'key_5', books: 'return' },
+    ],
+    {
+      'statuses.0.books': [`key_1 books a delivery, which it may not: ${early}.`],
+      'statuses.1.books': [`key_2 books a delivery, which it may not: ${early}.`],
+      'statuses.2.books': ['key_3 books a delivery, which it may not: orders there are cancelled.'],
+      'statuses.3.books': [`key_5 books a return, which it may not: ${early}.`],
+    },
+  ],
+  [
+    'a booking that precedes the deliveries of the standard set',
+    [{ key: 'key_12', books: 'delivery' }],
+    {
+      'statuses.0.books': [
+        `key_12 books a delivery, so no order may move on to key_13: key_13 ${again}.`,
+        `key_12 books a delivery, so no order may move on to key_14: key_14 ${again}.`,
+        `key_12 books a delivery, so no order may move on to key_15, which leads to key_12: key_12 ${again}.`,
+      ],
+    },
+  ],
+]
+
+t.test('refuses a set in which money would be dropped, repeated or edited', async t => {
+  const { apply, set } = await open(t)
+  const before = await set()
+  for (const [what, statuses, errors] of flaws) t.strictSame(await apply(statuses), errors, what)
+  t.strictSame(await set(), before)
+  const returned = { key: 'key_21', name: 'Home', moves: [] }
+  t.ok(Array.isArray(await apply(own({ ...partly, moves: ['key_21'] }, returned))), 'the rest may come back')
+})
+
+t.test('warns of a stored set with such a move, and applies the rest of the file', async t => {
+  const { rows, pool } = await open(t)
+  await rows(`insert into status_moves (tenant_id, from_key, to_key) values ('demo', 'key_14', 'key_2')`)
+  const result = await applyTenant(pool, tenantFile(), false)
+  t.match(result, {
+    kind: 'applied',
+    warnings: [
+      /no rate to Jaffna/,
+      `the set of statuses has a flaw: key_14 books a delivery, so no order may move on to key_2: ${early}.`,
+    ],
+  })
+})
+
 t.test('an error is reported under its path', async t => {
   const { apply } = await open(t)
   for (const [what, statuses, errors] of mistakes) {

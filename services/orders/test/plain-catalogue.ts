@@ -42,7 +42,7 @@ export const plainCatalogue = (more: Partial<Catalogue> = {}): Catalogue => ({
   currency: 'LKR',
   country: 'LK',
   timeZone: 'Asia/Colombo',
-  linkKey: 'key',
+  linkKeys: ['key'],
   waybills: { mode: 'auto', format: new WaybillFormat('DM##') },
   secondaryPhone: true,
   checks: { phone: null, duplicate: null, unusual: null },

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { escapeHtml } from '@courier/shared/escape-html.ts'
 import { beforePickup, classifyStatus, failedAttemptKeys, initialStatusKeys } from '../statuses/statuses.ts'
 import type { OrderView } from '../tracking/order-schema.ts'
-import { signWaybill, toOrder } from '../tracking/order-view.ts'
+import { isSigned, toOrder } from '../tracking/order-view.ts'
 import type { TrackedOrder } from '../tracking/read-orders.ts'
 import { type Language, languages } from './languages/choose.ts'
 
@@ -69,19 +69,19 @@ const createLinkWriter =
 const renderBody = (language: Language, parcel: TrackedOrder, code: string | undefined): string => {
   const words = languages[language]
   const { row, catalogue } = parcel
-  const isSigned = code === signWaybill(catalogue, row.waybill_number)
+  const hasCode = isSigned(catalogue, row.waybill_number, code)
   const order = toOrder(row, catalogue)
   const stage = findStage(row.status_key)
   const rows = [
     [words.parcel, order.waybill_number],
     [words.from, order.merchant_business_name],
-    [words.to, isSigned ? order.destination_city_name : null],
+    [words.to, hasCode ? order.destination_city_name : null],
     [words.contact, catalogue.contact],
   ].flatMap(([name, text]) => (typeof text === 'string' ? `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>` : []))
   return `<h1>${words.stages[stage].title}</h1>
 <p>${words.stages[stage].text}</p>
 ${writeSteps(language, stage, parcel)}
-${isSigned ? writeAmount(language, stage, order) : ''}
+${hasCode ? writeAmount(language, stage, order) : ''}
 <dl>
 ${rows.join('\n')}
 </dl>`

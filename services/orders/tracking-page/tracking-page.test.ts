@@ -24,8 +24,8 @@ const open = async (path: string, language = '') => {
 t.test('the page shows where a parcel is; its signed link adds the amount and the destination', async t => {
   const named = { customer_name: 'Nimali Perera', customer_phone: '0770000101', customer_address: '12 Temple Road' }
   const [waybill = ''] = (await bulk(batch([order({ ...named, cod: 4500, initial_status_key: 'key_2' })]))).body.data
-  const [label] = await rows('select link_key from tenants')
-  const link = `/t/demo/${waybill}/${hash('sha256', label.link_key + waybill, 'base64url').slice(0, 11)}`
+  const [key] = await rows('select secret from tracking_keys')
+  const link = `/t/demo/${waybill}/${hash('sha256', key.secret + waybill, 'base64url').slice(0, 11)}`
   const { status, headers, html } = await open(link)
   t.equal(status, 200)
   t.match(headers, {

@@ -1,7 +1,7 @@
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { changeActors } from '../database/tables.ts'
-import { editables } from '../statuses/statuses.ts'
+import { bookings, editables } from '../statuses/statuses.ts'
 import { CustomerRequest, maxRequests } from './customer-requests.ts'
 
 /** Limits the edits of an order that are shown, newest first. */
@@ -98,7 +98,12 @@ export const TrackedOrderView = component('TrackedOrder', {
   edits: describeEdits(OrderEdited),
   ...failureFields,
 })
-const NextStatus = component('NextStatus', { status_key: Type.String(), name: Type.String(), color: Type.String() })
+const NextStatus = component('NextStatus', {
+  status_key: Type.String(),
+  name: Type.String(),
+  color: Type.String(),
+  books: oneOf(bookings, { description: 'What the move books (docs/money.md#what-a-move-books).' }),
+})
 
 export type StaffOrderView = Static<typeof StaffOrderView>
 export const StaffOrderView = component('StaffOrder', {

@@ -3,7 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import { splitName } from '../access/queries.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ChangeActor } from '../database/tables.ts'
-import { editableIn } from '../statuses/statuses.ts'
+import { editableIn, findBooking } from '../statuses/statuses.ts'
 import type { CustomerRequest } from './customer-requests.ts'
 import type {
   OrderEdited,
@@ -139,7 +139,7 @@ export const viewForStaff = (order: TrackedOrder, requests: CustomerRequest[], n
     ...viewFailures(row),
     moves: moves.map(move => {
       const { key: status_key, ...label } = labelStatus(catalogue, move)
-      return { status_key, ...label }
+      return { status_key, ...label, books: findBooking(catalogue.statuses.get(move)) }
     }),
     editable: editableIn(row.status_key),
     requests,
@@ -150,8 +150,14 @@ export const viewForStaff = (order: TrackedOrder, requests: CustomerRequest[], n
  * Signs the link to a parcel's page with 66 bits: waybill numbers can be guessed, so only the link that recipients get
  * shows the amount and the city.
  */
-export const signWaybill = ({ linkKey }: Pick<Catalogue, 'linkKey'>, waybill: string): string =>
-  hash('sha256', linkKey + waybill, 'base64url').slice(0, 11)
+export const signWaybill = ({ linkKeys: [key = ''] }: Pick<Catalogue, 'linkKeys'>, waybill: string): string =>
+  sign(key, waybill)
+
+const sign = (key: string, waybill: string): string => hash('sha256', key + waybill, 'base64url').slice(0, 11)
+
+/** Returns true for the code of a link that any valid key of the tenant signed. */
+export const isSigned = ({ linkKeys }: Pick<Catalogue, 'linkKeys'>, waybill: string, code: unknown): boolean =>
+  linkKeys.some(key => code === sign(key, waybill))
 
 /** Writes the signed link to the page of a parcel. */
 export const writeTrackingUrl = (publicUrl: string, catalogue: Catalogue, waybill: string): string =>

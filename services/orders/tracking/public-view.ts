@@ -2,7 +2,7 @@ import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { maskName, maskPhone } from './mask.ts'
 import { type OrderView, TrackingEvent } from './order-schema.ts'
-import { signWaybill, toOrder, toPublicTimeline } from './order-view.ts'
+import { isSigned, toOrder, toPublicTimeline } from './order-view.ts'
 import type { TrackedOrder } from './read-orders.ts'
 
 const signedOnly = { description: 'null without the tracking_code of the link.' }
@@ -32,23 +32,26 @@ export const PublicTracking = component('PublicTracking', {
 /** Returns what anyone may see of an order. `code` signs the link that the recipient got. */
 export const viewForAll = (order: TrackedOrder, code: string | undefined, now: Date): Static<typeof PublicTracking> => {
   const { row, catalogue } = order
-  const isSigned = code === signWaybill(catalogue, row.waybill_number)
   return {
     timeline: toPublicTimeline(order, now),
-    order: mask(toOrder(row, catalogue), { name: catalogue.company, contact: catalogue.contact }, isSigned),
+    order: mask(
+      toOrder(row, catalogue),
+      { name: catalogue.company, contact: catalogue.contact },
+      isSigned(catalogue, row.waybill_number, code),
+    ),
   }
 }
 
 type PublicOrder = Static<typeof PublicTracking>['order']
 
-const mask = (order: OrderView, company: PublicOrder['company'], isSigned: boolean): PublicOrder => ({
+const mask = (order: OrderView, company: PublicOrder['company'], hasCode: boolean): PublicOrder => ({
   waybill_number: order.waybill_number,
   status: order.status,
   merchant_business_name: order.merchant_business_name,
   origin_city_name: order.origin_city_name,
-  destination_city_name: isSigned ? order.destination_city_name : null,
-  destination_state_name: isSigned ? order.destination_state_name : null,
-  cod: isSigned ? order.cod : null,
+  destination_city_name: hasCode ? order.destination_city_name : null,
+  destination_state_name: hasCode ? order.destination_state_name : null,
+  cod: hasCode ? order.cod : null,
   currency: order.currency,
   customer_name: maskName(order.customer_name),
   customer_phone: maskPhone(order.customer_phone),

@@ -173,8 +173,8 @@ t.test('anyone may track a parcel, with masked recipients and without names of s
 })
 
 t.test('shows amount and city only with the code of the signed link, which cannot be guessed', async t => {
-  const [row] = await rows("select link_key from tenants where tenant_id = 'demo'")
-  const sign = (waybill: string) => hash('sha256', row.link_key + waybill, 'base64url').slice(0, 11)
+  const [row] = await rows("select secret from tracking_keys where tenant_id = 'demo'")
+  const sign = (waybill: string) => hash('sha256', row.secret + waybill, 'base64url').slice(0, 11)
   const tracked = async (tracking_code: unknown) => {
     const body = { waybill_number: 'dm 00000001', tracking_code }
     const { order } = (await request('POST', publicTrack, body, { headers: { authorization: '' } })).body.data

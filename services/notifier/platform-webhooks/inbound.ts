@@ -1,0 +1,117 @@
+import { type Json, parse, toList, toRecord } from '../messaging-api/read-json.ts'
+import { readContent, readId, readText, readTime } from './json.ts'
+import { readDigits, readPerson } from './person.ts'
+
+/** Limits texts, which are cut, and everything else that staff read. */
+const maxText = 5_000
+const maxLabel = 1_024
+
+/** Reads a message that a person wrote; undefined for one in a group or from nobody, and for a system message. */
+export const readInbound = (phoneNumberId: string, value: Json, contacts: readonly Json[], now: Date) => {
+  const messageId = readId(value.id)
+  const content = readMessage(value)
+  const context = readId(toRecord(value.context).id)
+  const ids = [value.from_user_id, value.from_parent_user_id]
+  const person = readPerson([value.from, readSharedNumber(value)], ids, contacts)
+  const isNamed = person !== undefined || (content.payload !== undefined && context !== undefined)
+  if (messageId === undefined || !isNamed || value.group_id !== undefined || value.type === 'system') return undefined
+  const at = readTime(value.timestamp, now)
+  return { kind: 'inbound' as const, phoneNumberId, ...person, messageId, at, context, ...content }
+}
+
+/** Reads a call of a person, which opens the conversation as a message does. */
+export const readCall = (phoneNumberId: string, value: Json, contacts: readonly Json[], now: Date) =>
+  value.event === 'connect' && value.direction !== 'BUSINESS_INITIATED'
+    ? readInbound(phoneNumberId, { ...value, type: 'call' }, contacts, now)
+    : undefined
+
+/** Reads a message that the company's phone app sent to a person. */
+export const readEcho = (phoneNumberId: string, value: Json, contacts: readonly Json[], now: Date) => {
+  const messageId = readId(value.id)
+  const person = readPerson([value.to], [value.to_user_id, value.to_parent_user_id], contacts)
+  if (messageId === undefined || !person || value.group_id !== undefined) return undefined
+  return {
+    kind: 'echo' as const,
+    phoneNumberId,
+    ...person,
+    messageId,
+    at: readTime(value.timestamp, now),
+    ...readMessage(value),
+  }
+}
+
+/** Reads the system message about a new phone number or user id. The person wrote nothing. */
+export const readChange = (phoneNumberId: string, value: Json, _contacts: readonly Json[], now: Date) => {
+  const { type, wa_id, user_id, parent_user_id, previous_user_id, previous_parent_user_id } = toRecord(value.system)
+  const messageId = readId(value.id)
+  if (messageId === undefined || (type !== 'user_changed_number' && type !== 'user_changed_user_id')) return undefined
+  const before = readPerson([value.from], [previous_user_id, previous_parent_user_id])
+  const person = readPerson([wa_id], [user_id, parent_user_id])
+  if (!before || !person) return undefined
+  return { kind: 'change' as const, phoneNumberId, messageId, at: readTime(value.timestamp, now), before, ...person }
+}
+
+/** Reads the number that a person shared because a message of ours asked for it. */
+const readSharedNumber = (value: Json): unknown => {
+  const { origin, phones } = toRecord(toList(value.contacts)[0])
+  const { wa_id, phone } = toRecord(toList(phones)[0])
+  return value.type === 'contacts' && origin === 'contact_request'
+    ? (readDigits(wa_id) ?? readText(phone, 40)?.replace(/\D/g, ''))
+    : undefined
+}
+
+/** Reads the content of a message; of an edit, the content that is the newer one. */
+const readMessage = (outer: Json) => {
+  const edit = toRecord(outer.edit)
+  const value = outer.type === 'edit' ? { type: 'edit', ...toRecord(edit.message) } : outer
+  const { button_reply, list_reply, nfm_reply } = toRecord(value.interactive)
+  const [button, reply, item] = [toRecord(value.button), toRecord(button_reply), toRecord(list_reply)]
+  const type = readText(value.type, 30) ?? 'unknown'
+  const content = toRecord(value[type])
+  const location = readLocation(toRecord(value.location))
+  const label = button.text ?? reply.title ?? item.title ?? content.caption ?? content.filename ?? content.emoji
+  const other = location ?? readCards(value.contacts) ?? readForm(toRecord(nfm_reply)) ?? label ?? content.text
+  const pressed = [button.text, button.payload, reply.title, reply.id, item.title, item.id]
+  return {
+    type,
+    /** Is the API's id of the message that this one replaces. */
+    edits: outer.type === 'edit' ? readId(edit.original_message_id) : undefined,
+    text: readContent(toRecord(value.text).body, maxText),
+    /** Shows staff any other content: a location, contact cards, a form, a label, a caption, the name of a file. */
+    label: readContent(other, maxLabel),
+    mediaId: readId(content.id),
+    /** Shows a location that the person shared: its name, address and coordinates. */
+    location: readContent(location, maxLabel),
+    payload: readText(button.payload ?? reply.id, 500),
+    /** Holds the text of the pressed button or list item, and its value. */
+    buttons: pressed.map(label => readContent(label, 500)).filter(label => label !== undefined),
+  }
+}
+
+const readLocation = ({ latitude, longitude, name, address }: Json): string | undefined => {
+  if (typeof latitude !== 'number' || typeof longitude !== 'number') return undefined
+  return `${joinTexts([name, address])} (${latitude}, ${longitude})`.trim()
+}
+
+const joinTexts = (texts: readonly unknown[]): string =>
+  texts.flatMap(text => readContent(text, maxLabel) ?? []).join(', ')
+
+/** Shows each contact card in a line: its name and numbers. */
+const readCards = (cards: unknown): string | undefined => {
+  const lines = toList(cards)
+    .map(toRecord)
+    .map(({ name, phones }) => {
+      const numbers = toList(phones)
+        .map(toRecord)
+        .map(({ phone, wa_id }) => phone ?? wa_id)
+      return joinTexts([toRecord(name).formatted_name, ...numbers])
+    })
+  return lines.join('\n') || undefined
+}
+
+/** Shows the fields of a form that the person filled in. */
+const readForm = ({ body, response_json: json }: Json): string | undefined => {
+  const fields = Object.entries(toRecord(parse(typeof json === 'string' ? json : '')))
+  const shown = fields.filter(([name, value]) => name !== 'flow_token' && ['string', 'number'].includes(typeof value))
+  return shown.map(([name, value]) => `${name}: ${value}`).join('\n') || readContent(body, maxLabel)
+}

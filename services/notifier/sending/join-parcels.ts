@@ -1,0 +1,85 @@
+import { prepared, type Tx, toColumns } from '../database/tables.ts'
+import { fillGroup, listWaybills } from '../messages/placeholders.ts'
+import type { Content } from '../messaging-api/message-template.ts'
+import type { ClaimedMessage } from './message.ts'
+
+/** Keeps only the oldest of the messages that may leave as one; the others stay queued for `joinParcels`. */
+export const keepOldest = (messages: readonly ClaimedMessage[]): ClaimedMessage[] => {
+  const known = new Set<string>()
+  return messages.filter(({ tenant, phoneNumberId, recipient, joins, isExempt }) => {
+    if (joins === null) return true
+    const key = JSON.stringify([tenant, phoneNumberId, recipient, joins, isExempt])
+    return known.size < known.add(key).size
+  })
+}
+
+/** Limits the messages that join one. */
+const maxJoining = 100
+
+type Joining = { readonly key: string; readonly waybill: string; readonly template: Content }
+
+/**
+ * Joins the queued messages of the same rule to the same person to those that are being sent, due or not, and fills in
+ * `{{count}}` and `{{waybill_numbers}}`; the rest of the content is the newest message's. A message whose parcel has an
+ * earlier one that has not left does not join. Skips locked messages: they leave later.
+ */
+export const joinParcels = async (tx: Tx, messages: readonly ClaimedMessage[]): Promise<readonly ClaimedMessage[]> => {
+  const carriers = messages.filter(({ joins }) => joins !== null)
+  if (carriers.length === 0) return messages
+  const ofCarrier = Map.groupBy(await lockJoining(tx, carriers), ({ key }) => key)
+  const joint = carriers.map(message => fillJoint(message, ofCarrier.get(toKey(message)) ?? []))
+  await storeSent(tx, joint)
+  return [...messages.filter(({ joins }) => joins === null), ...joint]
+}
+
+const fillJoint = (message: ClaimedMessage, joined: readonly Joining[]) => {
+  const parcels = [...new Set([message.waybillNumber ?? '', ...joined.map(({ waybill }) => waybill)])]
+  const template = fillGroup(joined.at(-1)?.template ?? message.template, parcels)
+  return { ...message, template, detail: joined.length > 0 ? `one message about ${listWaybills(parcels)}` : null }
+}
+
+const toKey = ({ tenant, id }: ClaimedMessage): string => `${tenant} ${id}`
+
+const lockJoining = (tx: Tx, carriers: readonly ClaimedMessage[]): Promise<Joining[]> => {
+  const [tenants, ids] = toColumns(carriers, 'tenant', 'id')
+  return prepared<Joining>(tx, 'join_parcels')`
+    with joining as (
+      select carrier.tenant_id, carrier.message_id as joined_to, carrier.due_at as sent_by, other.*
+      from unnest(${tenants}::text[], ${ids}::text[]) as given (tenant_id, message_id)
+      join messages carrier using (tenant_id, message_id)
+      cross join lateral (
+        select m.message_id, m.template, m.waybill_number from messages m
+        where m.tenant_id = carrier.tenant_id and m.phone_number_id = carrier.phone_number_id
+          and m.recipient = carrier.recipient and m.joins = carrier.joins and m.is_exempt = carrier.is_exempt
+          and m.status = 'queued' and m.message_id > carrier.message_id
+          and m.superseded_by is null and m.expires_at > now()
+          and not exists (
+            select from messages e
+            where e.tenant_id = m.tenant_id and e.waybill_number = m.waybill_number
+              and e.phone_number_id = m.phone_number_id and e.recipient = m.recipient
+              and (e.created_at, e.message_id) < (m.created_at, m.message_id) and e.joins is distinct from m.joins
+              and (e.status in ('queued', 'sending') or e.status = 'unknown' and e.due_at < 'infinity'))
+        order by m.message_id limit ${maxJoining}::integer
+        for update skip locked
+      ) other
+    ), joined as (
+      update messages m set status = 'sending', status_at = now(), due_at = joining.sent_by, fence = m.fence + 1,
+        joined_to = joining.joined_to
+      from joining where m.tenant_id = joining.tenant_id and m.message_id = joining.message_id
+    )
+    select tenant_id || ' ' || joined_to as key, template, waybill_number as waybill from joining order by message_id`
+}
+
+const storeSent = (tx: Tx, joint: readonly ReturnType<typeof fillJoint>[]) => {
+  const [tenants, ids, templates, details] = toColumns(joint, 'tenant', 'id', 'template', 'detail')
+  return prepared(tx, 'store_sent')`
+    with stored as (
+      update messages m set sent_content = given.template
+      from unnest(${tenants}::text[], ${ids}::text[], ${templates}::jsonb[]) as given (tenant_id, message_id, template)
+      where m.tenant_id = given.tenant_id and m.message_id = given.message_id
+    )
+    insert into message_events (tenant_id, message_id, status, detail)
+    select tenant_id, message_id, 'sending', detail
+    from unnest(${tenants}::text[], ${ids}::text[], ${details}::text[]) as given (tenant_id, message_id, detail)
+    where detail is not null`
+}

@@ -1,0 +1,130 @@
+// Tells a slow machine from a silent connection: waits as long as there is progress. Time counts in rounds of the event
+// loop: while this process gets no processor, responses lie unread, and a round counts once however long it takes.
+import type { Socket } from 'node:net'
+import type pg from 'pg'
+
+const roundMilliseconds = 100
+const toRounds = (seconds: number): number => (seconds * 1000) / roundMilliseconds
+
+/** Postgres acknowledges a `begin`, and each step of a handshake, at once: after this long it is silent. */
+const silentSeconds = 2
+/** Limits a wait for a connection of a pool that makes progress. */
+const longestSeconds = 10
+
+/** Calls `act` after two seconds, unless the function that it returns is called before. */
+export const whenSilent = (act: () => void): (() => void) => {
+  let left = toRounds(silentSeconds)
+  const timer = setInterval(() => {
+    if (--left > 0) return
+    clearInterval(timer)
+    act()
+  }, roundMilliseconds)
+  return () => clearInterval(timer)
+}
+
+/** Declares the members that pg's types leave out. */
+interface Internals {
+  readonly _clients: readonly Client[]
+  readonly _pendingQueue: { callback: Done }[]
+  connect(done: Done): void
+}
+interface Client {
+  readonly _connecting: boolean
+  readonly connection: { readonly stream: Socket }
+}
+type Done = (error?: Error, client?: pg.PoolClient, release?: (error?: unknown) => void) => void
+
+interface Wait {
+  rounds: number
+  readonly giveUp: () => void
+}
+
+const timeout = (): Error => new Error('timeout exceeded when trying to connect')
+
+const limiters = new WeakMap<pg.Pool, (giveUp: () => void) => () => void>()
+
+/**
+ * Calls `giveUp` once the pool has made no progress for its `queueSeconds`, or after ten seconds, unless the function
+ * that it returns is called before.
+ */
+export const limitWait = (pool: pg.Pool, giveUp: () => void): (() => void) => limiters.get(pool)?.(giveUp) ?? (() => {})
+
+/**
+ * Limits the waits of a pool that has no connectionTimeoutMillis. A new connection is given up when its peer sends
+ * nothing for two seconds. A request that waits for others to release theirs is refused when no connection is acquired
+ * and no handshake goes on for `queueSeconds`.
+ */
+export const makePatient = (pool: pg.Pool, queueSeconds: number = silentSeconds): void => {
+  const internals = pool as unknown as Internals
+  const connect = internals.connect.bind(pool)
+  const waits = new Set<Wait>()
+  const findSilent = watchHandshakes(internals)
+  let timer: NodeJS.Timeout | undefined
+  let quiet = 0
+  pool.on('acquire', () => {
+    quiet = 0
+  })
+
+  const check = (): void => {
+    if (waits.size === 0) {
+      clearInterval(timer)
+      timer = undefined
+      return
+    }
+    const { silent, isMoving } = findSilent()
+    quiet = isMoving ? 0 : quiet + 1
+    for (const wait of waits) {
+      const isStuck = Math.min(++wait.rounds, quiet) >= toRounds(queueSeconds)
+      if (isStuck || wait.rounds >= toRounds(Math.max(longestSeconds, queueSeconds))) wait.giveUp()
+    }
+    for (const stream of silent) stream.destroy(timeout())
+  }
+  const limit = (giveUp: () => void): (() => void) => {
+    const wait = { rounds: 0, giveUp }
+    waits.add(wait)
+    timer ??= setInterval(check, roundMilliseconds).unref()
+    return () => void waits.delete(wait)
+  }
+  limiters.set(pool, limit)
+
+  const connectPatiently = (done: Done): void => {
+    const entry: Done = (...result) => {
+      endWait()
+      done(...result)
+    }
+    const endWait = limit(() => {
+      const index = internals._pendingQueue.findIndex(({ callback }) => callback === entry)
+      // Otherwise it waits for a handshake, which is watched by itself.
+      if (index === -1) return
+      internals._pendingQueue.splice(index, 1)
+      entry(timeout())
+    })
+    connect(entry)
+  }
+  const connectOrPromise = (done?: Done): Promise<pg.PoolClient | undefined> | undefined => {
+    if (done) return void connectPatiently(done)
+    return new Promise((resolve, reject) =>
+      connectPatiently((error, client) => (error ? reject(error) : resolve(client))),
+    )
+  }
+  Object.assign(pool, { connect: connectOrPromise })
+}
+
+/** Returns a function to call once a round, which finds the connections whose peer is silent during the handshake. */
+const watchHandshakes = (pool: Internals) => {
+  const seen = new WeakMap<Client, { bytes: number; rounds: number }>()
+  return (): { silent: Socket[]; isMoving: boolean } => {
+    const silent: Socket[] = []
+    let isMoving = false
+    for (const client of pool._clients) {
+      if (!client._connecting) continue
+      const { stream } = client.connection
+      const { bytes, rounds } = seen.get(client) ?? { bytes: 0, rounds: 0 }
+      const hasMoved = stream.bytesRead !== bytes
+      seen.set(client, { bytes: stream.bytesRead, rounds: hasMoved ? 0 : rounds + 1 })
+      isMoving ||= hasMoved
+      if (!hasMoved && rounds + 1 >= toRounds(silentSeconds)) silent.push(stream)
+    }
+    return { silent, isMoving }
+  }
+}
