@@ -126,7 +126,8 @@ t.test(
     const xml = `<x:worksheet><x:sheetData><x:row><x:c t="inlineStr"><x:is><x:t>A &amp; B&#x41;_x000A_C</x:t>
     <x:rPh><x:t>spoken</x:t></x:rPh></x:is></x:c><x:c><x:v>9.4770000101E10</x:v></x:c></x:row>
     <x:row r="9"><x:c r="AB9" t="str"><x:v>far</x:v></x:c></x:row>
-    <x:row r="10"><x:c r="A10" s="1"/></x:row><x:row r="12" hidden="1"><x:c><x:v>7</x:v></x:c></x:row></x:sheetData></x:worksheet>`
+    <x:row r="10"><x:c r="A10" s="1"/></x:row><x:row r="12" hidden="1"><x:c><x:v>7</x:v></x:c></x:row>\
+</x:sheetData></x:worksheet>`
     const sheet = await readWorkbook(packWorkbook(xml), 10)
     t.strictSame(sheet.rows, [
       { number: 1, cells: ['A & BA\nC', '94770000101'] },

@@ -89,7 +89,10 @@ const Reply = ({ path, window: { phone, channel, open, expires_at }, cost, onSen
     <${ErrorText} error=${send.error} />
     <div class="row"><${Button} kind="primary" type="submit" isBusy=${send.isBusy || text.trim() === ''}>
       ${t('message.send')}<//>
-      ${!phone && html`<${Button} isBusy=${send.isBusy} onClick=${() => send.run(true)}>${t('conversations.ask_number')}<//>`}</div>
+      ${
+        !phone &&
+        html`<${Button} isBusy=${send.isBusy} onClick=${() => send.run(true)}>${t('conversations.ask_number')}<//>`
+      }</div>
   </form>`
 }
 

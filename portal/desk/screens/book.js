@@ -40,7 +40,8 @@ const Booked = ({ waybill, isDraft, statuses, post }) => {
   const [isConfirmed, setIsConfirmed] = useState(!isDraft)
   const confirm = () => post('/order/confirm', { waybill_numbers: [waybill] }).then(() => setIsConfirmed(true))
   return html`<div class="notice row"><p role="status">${t('book.done')} <${ParcelLink} waybill=${waybill} />
-      <${Badge} kind=${isConfirmed ? 'good' : 'warn'}>${statusName((isConfirmed ? statuses?.confirmed : statuses?.draft) ?? '')}<//></p>
+      <${Badge} kind=${isConfirmed ? 'good' : 'warn'}>
+        ${statusName((isConfirmed ? statuses?.confirmed : statuses?.draft) ?? '')}<//></p>
     ${!isConfirmed && statuses?.mayConfirm && html`<${Act} run=${confirm}>${t('parcel.confirm')}<//>`}</div>`
 }
 
@@ -106,7 +107,10 @@ const readAmounts = async (/** @type {Record<string, string>} */ { cod = '', wei
   return { cod: readings.cod.value, weight: readings.weight.value }
 }
 
-/** Throws the error again, in the language of the desk, under the names of the form's fields. @returns {Promise<never>} */
+/**
+ * Throws the error again, in the language of the desk, under the names of the form's fields.
+ * @returns {Promise<never>}
+ */
 const nameFields = async (/** @type {unknown} */ error) => {
   if (!(error instanceof ApiError) || error.status !== 422) throw error
   const { readSentence, wordProblem } = await loadReaders()

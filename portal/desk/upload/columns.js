@@ -23,7 +23,10 @@ const looksLikePhone = (/** @type {string} */ cell) => /^'?[+0][\d ()-]{8,16}$/.
 /** Removes what spreadsheets put around a text that must stay a text: '0770001202 and ="0770001202". */
 export const clean = (text = '') => text.replace(/^="(.*)"$/s, '$1').replace(/^'(?=[\d+(])/, '')
 
-/** Finds the row with the most known headings, among the first; -1 if the sheet has no headings. @param {Sheet} sheet */
+/**
+ * Finds the row with the most known headings, among the first; -1 if the sheet has no headings.
+ * @param {Sheet} sheet
+ */
 const findHeadings = ({ rows }) => {
   const counts = rows
     .slice(0, 20)

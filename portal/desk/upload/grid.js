@@ -68,7 +68,9 @@ const Cell = ({ row, field, general, onChange }) => {
       placeholder=${field === 'weight' ? general.weight : undefined} onInput=${input} />
     ${isOpen && !errors && row.city && html`<p class="soft">${row.city.name}, ${row.city.state}</p>`}
     ${errors && html`<p class="wrong" id=${`${id}-error`}>${label}: ${errors.map(wordProblem).join(' ')}</p>`}
-    ${isAsked && html`<${Candidates} row=${row} id=${`row-${row.line}-city`} label=${label} onChange=${onChange} />`}</div>`
+    ${
+      isAsked && html`<${Candidates} row=${row} id=${`row-${row.line}-city`} label=${label} onChange=${onChange} />`
+    }</div>`
 }
 
 /** Shows what was found in a row: why it is left out, or what is wrong, its price, and what looks unusual. */
@@ -93,7 +95,8 @@ const GridRow = ({ row, fields, general, onChange }) => {
   }
   return html`<tr role="row" class=${row.leftOut ? 'out' : ''}>
     <td role="rowheader" data-label=${t('upload.row')}><label class="row"><input type="checkbox"
-      aria-label=${t('upload.take', { line: row.line })} checked=${!row.leftOut} onChange=${leave} />${row.line}</label></td>
+      aria-label=${t('upload.take', { line: row.line })} checked=${!row.leftOut}
+      onChange=${leave} />${row.line}</label></td>
     <td role="cell" data-label=${t('upload.found')}><${Found} row=${row} fields=${fields} /></td>
     ${fields.map(
       field => html`<td key=${field} role="cell" data-label=${nameColumn(row, field)}>
@@ -126,7 +129,9 @@ export const Grid = ({ rows, general, view, onView, onChange }) => {
       <caption class="hidden">${t('upload.rows')}</caption>
       <thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">${t('upload.row')}</th>
         <th role="columnheader" scope="col">${t('upload.found')}</th>
-        ${fields.map(name => html`<th key=${name} role="columnheader" scope="col">${nameColumn(first, name)}</th>`)}</tr></thead>
+        ${fields.map(
+          name => html`<th key=${name} role="columnheader" scope="col">${nameColumn(first, name)}</th>`,
+        )}</tr></thead>
       <tbody role="rowgroup">${shown.slice(page * rowsOfPage, (page + 1) * rowsOfPage).map(show)}</tbody></table></div>
     ${
       pages > 1 &&

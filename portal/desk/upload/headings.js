@@ -12,8 +12,11 @@ export const simplify = (/** @type {string} */ heading) =>
     .replace(/ +/g, ' ')
     .trim()
 
-const sender =
-  /\b(senders?|consignors?|pick ?up|shippers?|from|merchant|seller|store|shop|business|origin|vendor|suppliers?|return|warehouse|branch|courier|rider)\b|යවන්න|එවන්න|அனுப்புந/u
+const sender = new RegExp(
+  String.raw`\b(senders?|consignors?|pick ?up|shippers?|from|merchant|seller|store|shop|business|` +
+    String.raw`origin|vendor|suppliers?|return|warehouse|branch|courier|rider)\b|යවන්න|එවන්න|அனுப்புந`,
+  'u',
+)
 const payer = /\b(bill(ing)?|payers?|payment|invoice)\b/
 const receiver = /\b(ship(ping)?|deliver(y|ed)?|receivers?|recipients?|consignee|drop( off)?|destination)\b|ලබන්න|பெறுந/u
 
@@ -25,11 +28,18 @@ const weightOfSide = { receiver: 20, '': 0, payer: -40, sender: -1000 }
 export const placeAndPerson = ['customer_name', 'customer_address', 'destination']
 const sided = [...placeAndPerson, 'customer_phone', 'customer_secondary_phone', 'customer_email']
 /** Lists words of headings that name something else than a person or a place. */
-const noPerson =
-  /\b(items?|products?|lineitem|company|file|user|bank|province|state|country|tax|method|card|staff|agent|ip|url|zone|id|tracking|zip(code)?|(post(al)?|pin) ?code)\b/
+const noPerson = new RegExp(
+  String.raw`\b(items?|products?|lineitem|company|file|user|bank|province|state|country|tax|method|` +
+    String.raw`card|staff|agent|ip|url|zone|id|tracking|zip(code)?|(post(al)?|pin) ?code)\b`,
+)
 /** Lists words of taxes, discounts, quantities, fees, prices of one item, and of what is paid: none is the COD. */
-const noCod =
-  /\b(tax|vat|discount|coupon|qty|quantity|count|fees?|charges?|commission|cost|price|rate|items?|refund|paid|received|remitted|settled|advance|deposit|date|status|method|type|mode|by|no|id|name)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|අත්තිකාරම්|வரி|தள்ளுபடி|கட்டண|விலை|அளவு|முன் ?பண/u
+const noCod = new RegExp(
+  String.raw`\b(tax|vat|discount|coupon|qty|quantity|count|fees?|charges?|commission|cost|price|rate|` +
+    String.raw`items?|refund|paid|received|remitted|settled|advance|deposit|date|status|method|type|` +
+    String.raw`mode|by|no|id|name)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|අත්තිකාරම්|வரி|தள்ளுபடி|கட்டண|விலை|` +
+    String.raw`அளவு|முன் ?பண`,
+  'u',
+)
 /** Lists totals that are none of one item, or are left after what noCod names. */
 const netTotal = /^(grand |order )?total (price|value)$|\bafter (discounts?|coupons?|advance)$/
 /** Lists words of the price or number of items, beside which the items are no contents. */
@@ -169,7 +179,7 @@ const ofAddress = /^(.* )?(house|flat|apartment|building)( (no|number|name|#))?$
 export const isOfAddress = (/** @type {string} */ words) =>
   ofAddress.test(words) && !['sender', 'payer'].includes(readSide(words))
 
-/** Returns the place of a part, such as 2 in "last name" or "address line 2"; 0 for the whole, and what stands first. */
+/** Returns the place of a part, such as 2 in "last name" or "address line 2"; 0 for the whole and the first part. */
 export const readPart = (/** @type {string} */ words, /** @type {string} */ field) => {
   if (field === 'customer_name')
     return /\b(first|given|fore) ?name/.test(words) ? 1 : /\b(last|sur|family) ?name/.test(words) ? 2 : 0

@@ -69,7 +69,10 @@ const General = ({ general, onGeneral, businesses }) => {
     html`<${Control} id=${id} label=${t(`upload.${id}`)} value=${general[name]}
       onValue=${value => onGeneral({ ...general, [name]: value })} ...${more} />`
   return html`<${Live} of=${businesses}>${data => html`<div class="fields">
-    ${control('business', 'merchant_business_id', { options: data, value: general.merchant_business_id || data[0]?.id })}
+    ${control('business', 'merchant_business_id', {
+      options: data,
+      value: general.merchant_business_id || data[0]?.id,
+    })}
     ${control('origin', 'origin_city_id', { find: findCities })}
     ${control('weight', 'weight', { inputmode: 'decimal' })}</div>`}<//>`
 }
@@ -117,7 +120,8 @@ export const Columns = ({ sheet, onDone }) => {
         onAnswer=${value => value && give(question.options[Number(value)] ?? [], question.field)} />`,
       )}</div>`
     }
-    <details open=${!choice.export}><summary>${t('upload.all_columns', { count: number(choice.columns.length) })}</summary>
+    <details open=${!choice.export}>
+      <summary>${t('upload.all_columns', { count: number(choice.columns.length) })}</summary>
     <div class="fields">${choice.columns.map(
       ({ index, heading, field, samples }) =>
         html`<${Field} key=${index} id=${`column-${index}`} value=${field} label=${`${index + 1}. ${heading}`}
@@ -126,6 +130,7 @@ export const Columns = ({ sheet, onDone }) => {
         ${fieldNames.map(name => html`<option key=${name} value=${name}>${t(`field.${name}`)}</option>`)}<//>`,
     )}</div></details>
     <div class="row"><${Button} kind="primary" onClick=${done}
-      missing=${missing.length > 0 ? t('upload.missing', { what: missing.join(' · ') }) : ''}>${t('upload.check')}<//></div>
+      missing=${missing.length > 0 ? t('upload.missing', { what: missing.join(' · ') }) : ''}>
+      ${t('upload.check')}<//></div>
   <//>`
 }

@@ -26,12 +26,20 @@ const Statuses = ({ upload, onChange }) => {
   const confirm = async () => onChange({ ...(await confirmDrafts(upload, t('upload.elsewhere'))) })
 
   return html`<${Live} of=${statuses} lines=${1}>${names => html`
-    ${confirmed > 0 && html`<p><${Badge} kind="good">${statusName(names.confirmed)}<//> ${t('upload.confirmed', { count: number(confirmed) })}</p>`}
+    ${
+      confirmed > 0 &&
+      html`<p><${Badge} kind="good">${statusName(names.confirmed)}<//>
+        ${' '}${t('upload.confirmed', { count: number(confirmed) })}</p>`
+    }
     ${elsewhere > 0 && html`<p class="notice">${t('upload.no_drafts', { count: number(elsewhere) })}</p>`}
     ${
       drafts > 0 &&
-      html`<div class="notice row"><p><${Badge} kind="warn">${statusName(names.draft)}<//> ${t('upload.drafts', { count: number(drafts) })}</p>
-        ${names.mayConfirm && html`<${Act} kind="primary" run=${confirm}>${t('upload.confirm', { count: number(drafts) })}<//>`}</div>`
+      html`<div class="notice row"><p><${Badge} kind="warn">${statusName(names.draft)}<//>
+        ${' '}${t('upload.drafts', { count: number(drafts) })}</p>
+        ${
+          names.mayConfirm &&
+          html`<${Act} kind="primary" run=${confirm}>${t('upload.confirm', { count: number(drafts) })}<//>`
+        }</div>`
     }`}<//>`
 }
 
@@ -55,11 +63,17 @@ export const Booking = ({ upload: begun, onEnd }) => {
 
   return html`<${Panel} title=${isDone(upload) ? t('upload.done') : t('upload.booking')}>
     <progress max=${total || 1} value=${waybills.length} aria-label=${t('upload.booking')}></progress>
-    <p role="status"><strong>${t('upload.booked', { count: number(waybills.length), total: number(total) })}</strong></p>
+    <p role="status">
+      <strong>${t('upload.booked', { count: number(waybills.length), total: number(total) })}</strong></p>
     ${waybills.length > 0 && html`<p>${waybills[0]} – ${waybills.at(-1)}</p>`}
     ${isDone(upload) && html`<${Statuses} upload=${upload} onChange=${setUpload} />`}
     ${isOld && !isDone(upload) && html`<p class="notice">${t('upload.too_old')}</p>`}
-    ${open.length > 0 && refused.map(({ key, errors }) => html`<p key=${key} class="error">${t('upload.refused')} ${wordRefusal(errors)}</p>`)}
+    ${
+      open.length > 0 &&
+      refused.map(
+        ({ key, errors }) => html`<p key=${key} class="error">${t('upload.refused')} ${wordRefusal(errors)}</p>`,
+      )
+    }
     <${ErrorText} error=${run.error} />
     <div class="row">
       ${run.error && html`<${Button} kind="primary" onClick=${() => run.run()}>${t('upload.continue')}<//>`}

@@ -39,14 +39,22 @@ const BookButtons = ({ good, changed, start }) => {
     html`<${Button} kind=${kind} missing=${kind && missing} isBusy=${start.isBusy} onClick=${() => start.run(status)}>
       ${text}<//>`
   return html`<${Live} of=${statuses} lines=${1}>${({ mayConfirm, draft }) => html`<div class="row">
-    ${button('primary', mayConfirm ? 'key_2' : 'key_1', t(mayConfirm ? 'upload.book_confirm' : 'upload.book', { count }))}
+    ${
+      mayConfirm
+        ? button('primary', 'key_2', t('upload.book_confirm', { count }))
+        : button('primary', 'key_1', t('upload.book', { count }))
+    }
     ${!missing && html`<strong>${t('upload.cod', { sum: sumUp(good, 'cod'), prepaid: number(prepaid) })}</strong>`}
-    ${!missing && mayConfirm && button('', 'key_1', t('upload.book_draft', { count, status: statusName(draft) }))}</div>`}<//>`
+    ${
+      !missing && mayConfirm && button('', 'key_1', t('upload.book_draft', { count, status: statusName(draft) }))
+    }</div>`}<//>`
 }
 
 /**
  * Shows the results of the check, before anything is booked. `stored` is the upload whose rows were not booked yet.
- * @param {{ rows: Row[], general: any, stored?: import('./stored-upload.js').Stored, onBook: (upload: any) => void }} props
+ * @param {{
+ *   rows: Row[], general: any, stored?: import('./stored-upload.js').Stored, onBook: (upload: any) => void
+ * }} props
  */
 export const Checked = ({ rows, general, stored, onBook }) => {
   const [, redraw] = useState(0)
@@ -76,7 +84,8 @@ export const Checked = ({ rows, general, stored, onBook }) => {
       <progress max=${progress.of} value=${progress.done} aria-label=${t('upload.checking')}></progress><//>`
 
   return html`<${Panel} title=${t('upload.found')}>
-    <p><strong>${t('upload.good', { count: number(good.length) })}</strong> ${t('upload.price', { sum: sumUp(good, 'price') })}</p>
+    <p><strong>${t('upload.good', { count: number(good.length) })}</strong>
+      ${' '}${t('upload.price', { sum: sumUp(good, 'price') })}</p>
     <${ErrorText} error=${check.error ?? start.error} />
     <${BookButtons} good=${good} changed=${open.filter(row => row.isChanged).length} start=${start} />
     <div class="row">${

@@ -43,7 +43,10 @@ const readPayment = (words, text) => {
   return paid.test(text) || (methods.test(words) && /\p{L}/u.test(text)) ? 'paid' : ''
 }
 
-/** Reads a row, and marks what its other cells say against the COD. @param {string[]} cells @param {Column[]} columns */
+/**
+ * Reads a row, and marks what its other cells say against the COD.
+ * @param {string[]} cells @param {Column[]} columns
+ */
 const readCells = (cells, columns) => {
   /** @type {Record<string, { text: string, part: number }[]>} */
   const texts = {}

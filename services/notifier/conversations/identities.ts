@@ -158,7 +158,7 @@ const mergeConversations = async (tx: Tx, { tenant, from, to }: Move): Promise<v
   await run('update inbound_messages set recipient = $3 where tenant_id = $1 and recipient = $2')
 }
 
-/** Moves messages; one that is claimed but not yet `sending` is claimed again. Each status in the queue has an index. */
+/** Moves messages; one that is claimed but not yet `sending` is claimed again. Each queued status has an index. */
 const moveMessages = (tx: Tx, { tenant, from, to }: Move) => {
   const groups = [outQueue, ...inQueue.map(status => [status])].map(
     statuses => `select message_id from messages

@@ -89,7 +89,9 @@ export const findMoved = async (tx: Tx, moved: readonly Move[]): Promise<Recorde
   const [tenants, recipients] = toColumns(moved, 'tenant', 'to')
   return query<Recorded>(tx)`
     select c.tenant_id as tenant, c.phone_number_id as "phoneNumberId", c.recipient, ${state}, now() as now
-    from (select distinct * from unnest(${tenants}::text[], ${recipients}::text[]) as moved (tenant_id, recipient)) moved
+    from (
+      select distinct * from unnest(${tenants}::text[], ${recipients}::text[]) as given (tenant_id, recipient)
+    ) moved
     join channels using (tenant_id) join conversations c using (tenant_id, phone_number_id, recipient)`
 }
 

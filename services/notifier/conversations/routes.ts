@@ -73,7 +73,10 @@ const readConversation = async (tx: Tx, person: Person) => {
   return conversationView(known, await findOptOuts(tx, person), now)
 }
 
-/** Finds a person by a phone number in any usual spelling, or by a user id. Throws 422 for an invalid phone or an unknown channel. */
+/**
+ * Finds a person by a phone number in any usual spelling, or by a user id. Throws 422 for an invalid phone or an
+ * unknown channel.
+ */
 export const findPerson = async (
   tx: Tx,
   tenant: string,

@@ -21,7 +21,9 @@ export interface InboundMessage extends Person {
   readonly edits?: string | undefined
 }
 
-/** Stores each message once; returns the new ones, by tenant and id. Of a message and its edits shows only the newest. */
+/**
+ * Stores each message once; returns the new ones, by tenant and id. Shows only the newest of a message and its edits.
+ */
 export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<ReadonlySet<string>> => {
   if (messages.length === 0) return new Set()
   const rows = await query<{ key: string }>(tx)`
