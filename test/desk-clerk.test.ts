@@ -53,6 +53,13 @@ t.test('a total is no COD where the sheet says that the order is paid, or paid i
   t.end()
 })
 
+t.test('a sheet of prepaid parcels has no doubts about its COD', t => {
+  const sheet = parseSheet(`${head},Total,Payment Mode\n${person},1500,Prepaid`)
+  const rows: Row[] = toRows(sheet, { ...chooseColumns(sheet), allPrepaid: true })
+  t.match(rows, [{ values: { cod: '0' }, marks: { length: 0 } }])
+  t.end()
+})
+
 t.test('what is due beats a total, and a total after discounts is no equal of the total', t => {
   const chosen = (headings: string) =>
     chooseColumns(parseSheet(`${head},${headings}`)).columns.find(({ field }: { field: string }) => field === 'cod')

@@ -50,16 +50,15 @@ export const storeRest = (shown, rest, elsewhere) =>
 /** @param {Stored} upload @param {Chunk} part */
 const bookChunk = async ({ general }, part) => {
   const body = { general_data: toGeneral(general), order_data: part.orders }
-  try {
-    return { waybills: (await retry(() => own('/order/bulk', { method: 'POST', body, key: part.key }))).data }
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 422) return { errors: error.errors }
-    throw error
-  }
+  const send = () => own('/order/bulk', { method: 'POST', body, key: part.key })
+  const result = await retry(send).catch(error => error)
+  if (!(result instanceof Error)) return { waybills: result.data }
+  if (result instanceof ApiError && result.status === 422) return { errors: result.errors }
+  throw result
 }
 
-/** Gives the rows of a refused chunk back to the person. @param {Stored} upload @param {Chunk} part */
-const giveBack = (upload, { rows = [], errors = {} }) => {
+/** Gives the rows of a refused chunk back to the person. */
+const giveBack = (/** @type {Stored} */ upload, /** @type {Chunk} */ { rows = [], errors = {} }) => {
   addErrors(rows, errors)
   upload.rest = [...(upload.rest ?? []), ...rows].sort((a, b) => a.line - b.line)
 }

@@ -5,8 +5,7 @@ import { chunk } from '../merchant.js'
 import { findProblem, readMoney, readWeight } from './numbers.js'
 import { readSentence, wordRefusal } from './row-problems.js'
 
-/** @typedef {{ id: number, name: string, state: string }} City */
-/** @import { Problem } from './row-problems.js' */
+/** @import { Problem } from './row-problems.js' @typedef {{ id: number, name: string, state: string }} City */
 /**
  * Describes a row of the sheet: `values` are its cells, `headings` the sheet's own and `errors` by field, '' for the
  * whole row. A mark is a doubt; `leftOut` says why the row is not booked; `isChanged`: a person has changed the row
@@ -21,9 +20,8 @@ import { readSentence, wordRefusal } from './row-problems.js'
 const placesAtOnce = 1000
 export const ordersAtOnce = 500
 
-export const toGeneral = (/** @type {General} */ { merchant_business_id, origin_city_id }) => ({
-  ...{ merchant_business_id, origin_city_id },
-})
+/** @param {General} general */
+export const toGeneral = ({ merchant_business_id, origin_city_id }) => ({ merchant_business_id, origin_city_id })
 
 /** Reads the COD, and says what the sheet says of a missing one. @returns {import('./numbers.js').Reading} */
 const readCod = (/** @type {Row} */ { values, marks }) => {

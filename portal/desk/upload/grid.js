@@ -32,7 +32,8 @@ const views = /** @type {Record<string, (row: Row) => boolean>} */ ({
   left_out: row => Boolean(row.leftOut),
 })
 
-const change = (/** @type {Row} */ row, /** @type {string} */ field, /** @type {string} */ value) => {
+/** Changes a field as a person does. */
+export const setField = (/** @type {Row} */ row, /** @type {string} */ field, /** @type {string} */ value) => {
   row.values[field] = value
   row.marks = row.marks.filter(mark => mark.field !== field)
   row.isChanged = true
@@ -57,7 +58,7 @@ const Cell = ({ row, field, general, onChange }) => {
   const label = `${t('upload.line', { line: row.line })}, ${nameColumn(row, field)}`
   const errors = row.errors[field]
   const input = event => {
-    change(row, field, event.target.value)
+    setField(row, field, event.target.value)
     onChange()
   }
   const isOpen = field === 'destination' && !row.leftOut

@@ -61,12 +61,8 @@ const rupees = 'rupees|slr|rs|රුපියල්|රු|ரூபாய்|�
 const findCurrency = (/** @type {string} */ code) => {
   const style = new Intl.NumberFormat('en', { style: 'currency', currency: code, currencyDisplay: 'narrowSymbol' })
   const sign = toPlain(style.formatToParts(0).find(({ type }) => type === 'currency')?.value ?? '')
-  const words = [
-    code,
-    sign.replace(/[$.]/g, '\\$&'),
-    /^(rs|₹)$/i.test(sign) ? rupees : code === 'BDT' ? 'taka|tk' : code,
-  ]
-  const currency = `(?:${words.join('|')})`
+  const words = /^(rs|₹)$/i.test(sign) ? rupees : code === 'BDT' ? 'taka|tk' : code
+  const currency = `(?:${code}|${sign.replace(/[$.]/g, '\\$&')}|${words})`
   return {
     leading: new RegExp(`^${currency}\\.?\\s*`, 'iu'),
     trailing: new RegExp(`\\s*(?:/[=-]|=|/)?\\s*(?:${currency}\\.?)?\\s*(?:/[=-])?$`, 'iu'),

@@ -7,11 +7,11 @@ import { readStatuses } from '../merchant.js'
 import { writeCsv } from '../read-sheet.js'
 import { beginUpload, storeRest } from './book-rows.js'
 import { checkRows, isGood } from './check-rows.js'
-import { Grid } from './grid.js'
+import { Grid, setField } from './grid.js'
 import { fieldNames } from './headings.js'
 import { wordErrors } from './row-problems.js'
 
-/** @typedef {import('./check-rows.js').Row} Row */
+/** @import { Row } from './check-rows.js' */
 
 const saveBad = (/** @type {Row[]} */ rows) => {
   const lines = rows.map(row => [...fieldNames.map(name => row.values[name]), wordErrors(row).join(' ')])
@@ -76,7 +76,7 @@ export const Checked = ({ rows, general, stored, onBook }) => {
   )
   const lacking = rows.filter(lacksCod)
   const makePrepaid = () => {
-    for (const row of lacking) row.values.cod = '0'
+    for (const row of lacking) setField(row, 'cod', '0')
     check.run(lacking)
   }
   if (check.isBusy)

@@ -98,7 +98,13 @@ export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }
     const cod = allPrepaid ? { cod: '0' } : isForeign ? { cod: `${named} ${values.cod}` } : {}
     const { number: line, isHidden } = body[index]
     const why = leftOut ?? (isHidden && 'hidden')
-    const rest = { headings, weightUnit, marks: [...marks], errors: {}, warnings: [] }
+    const rest = {
+      headings,
+      weightUnit,
+      marks: marks.filter(({ field }) => !(allPrepaid && field === 'cod')),
+      errors: {},
+      warnings: [],
+    }
     return { line, values: { ...values, ...cod }, ...rest, ...(why && { leftOut: why }) }
   })
   markTexts(
