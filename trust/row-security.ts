@@ -21,6 +21,25 @@ const listed: Readonly<Record<string, string>> = {
 const isOpenToAll = (service: string, table: string): boolean =>
   service === 'notifier' || table in listed || /^(outbox|webhook_|log$|feeds$)/.test(table)
 
+/** Lists tables of several tenants together, with the reason: only a transaction with app.all_tenants may use them. */
+const shared: Readonly<Record<string, string>> = {
+  portfolios: 'the numbers of several tenants may share a messaging limit; a tenant reads only that of its numbers',
+  portfolio_people: 'the people whom those numbers have reached today',
+}
+
+/** Requires that a tenant neither reads nor changes a shared table. */
+const tryShared = async (app: pg.Client, table: string, broken: Broken): Promise<void> => {
+  const read = await attempt(app, 'rival', `select * from ${table}`)
+  broken.require(read.count === 0, `${table}: rival reads ${read.count} rows`)
+  const all = await attempt(app, undefined, `select * from ${table}`, 'on')
+  broken.require(all.count === 1, `${table}: all tenants reads ${all.count} rows`)
+  for (const write of [`delete from ${table}`, `truncate ${table}`, `insert into ${table} default values`]) {
+    const { count, refusal } = await attempt(app, 'rival', write)
+    const isRefused = refusal === '42501' || (count === 0 && write.startsWith('delete'))
+    broken.require(isRefused, `${table}: rival may ${write} (${refusal ?? count})`)
+  }
+}
+
 /** Drops the constraints of every table, including new tables, and inserts a row of each tenant. */
 const fill = async (superuser: pg.Client, tables: readonly string[]): Promise<void> => {
   const { rows: constraints } = await superuser.query(
@@ -31,7 +50,12 @@ const fill = async (superuser: pg.Client, tables: readonly string[]): Promise<vo
     [tables],
   )
   for (const { table, name } of constraints) await superuser.query(`alter table ${table} drop constraint ${name}`)
-  for (const table of tables) await superuser.query(`insert into ${table} (tenant_id) values ('demo'), ('rival')`)
+  for (const table of tables)
+    await superuser.query(
+      table in shared
+        ? `insert into ${table} default values`
+        : `insert into ${table} (tenant_id) values ('demo'), ('rival')`,
+    )
 }
 
 /** Runs the statement as that tenant. Returns its rows, or the SQLSTATE that refused it, and rolls back. */
@@ -101,7 +125,8 @@ const tryService = async (t: TrustOptions, service: 'orders' | 'notifier'): Prom
       const views = await findViews(superuser, t.broken)
       const tables = found.filter(table => !views.includes(table))
       await fill(superuser, tables)
-      for (const table of tables) await tryTable(service, app, table, t.broken)
+      for (const table of tables)
+        await (table in shared ? tryShared(app, table, t.broken) : tryTable(service, app, table, t.broken))
       return tables.length
     }),
   )

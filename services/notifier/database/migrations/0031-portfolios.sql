@@ -37,7 +37,9 @@ begin
     execute format('alter table %I enable row level security', name);
     execute format('alter table %I force row level security', name);
     execute format(
-      'create policy of_all_tenants on %I using ((select current_setting(''app.all_tenants'', true) = ''on''))', name);
+      'create policy of_tenant on %I using (%s (select current_setting(''app.all_tenants'', true) = ''on''))', name,
+      case name when 'portfolio_waiting' then 'tenant_id = nullif(current_setting(''app.tenant'', true), '''') or'
+        else '' end);
     execute format('grant select, insert, update, delete on %I to %I', name, current_setting('app.role'));
   end loop;
 end $$;
