@@ -124,7 +124,7 @@ const makeBatch = (canaries: Canaries, fields: object = {}) => ({
     {
       customer_name: canaries.name,
       customer_address: canaries.address,
-      customer_phone: `0${canaries.phone}`,
+      customer_phone: `0${canaries.phone} (office)`,
       customer_secondary_phone: `0${canaries.secondaryPhone}`,
       customer_email: `${canaries.email}@example.com`,
       destination_city_id: 2100,

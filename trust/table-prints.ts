@@ -8,8 +8,8 @@ export const findTables = async (rows: Rows): Promise<string[]> =>
       and relname not like 'kysely%' order by relname`)
   ).map(row => String(row.relname))
 
-/** Lists the tables that record the use of a token, which changes nobody's data. */
-const unwatched = ['tokens']
+/** Lists the tables that record the use of a token, which changes nobody's data, and those that tenants share. */
+const unwatched = ['tokens', 'portfolios', 'portfolio_people']
 
 /** Housekeeping deletes empty conversations, which exist only to be locked. */
 const conversations = 'and num_nonnulls(last_inbound_at, opted_out_at, opted_in_at) > 0'
