@@ -25,10 +25,11 @@ t.test('a stop while the API hangs stores messages as unknown and exits cleanly'
   await accept(...Array.from({ length: 10 }, (_, n) => messageTo(`07700001${10 + n}`)))
   const count = async (status: string) => (await rows('select from messages where status = $1', [status])).length
   // A message is `sending` before a byte is written: a stop in between queues it again.
-  await until(
-    'four messages were written',
-    async () => control.calls().filter(call => call.trouble === 'outage hang').length === 4,
-  )
+  const listHanging = () => control.calls().filter(({ trouble }) => trouble === 'outage hang')
+  await until('four requests were written', async () => listHanging().length === 4)
+  // The read of the messaging limit may be one of the four.
+  const written = listHanging().filter(({ path }) => path.endsWith('/messages')).length
+  t.ok(written >= 3)
   // The response to the check hangs too; afterwards its handler writes to the database.
   const checking = fetch(`${notifier.url}/api/channels/${phoneNumberId}/check`, {
     method: 'POST',
@@ -40,7 +41,7 @@ t.test('a stop while the API hangs stores messages as unknown and exits cleanly'
   t.ok(seconds < 8, `${seconds} s`)
   t.comment(`${seconds.toFixed(1)} s`)
   t.ok((await checking)?.ok, 'a request in progress gets its response')
-  t.equal(await count('unknown'), 4)
-  t.equal(await count('queued'), 6)
+  t.equal(await count('unknown'), written)
+  t.equal(await count('queued'), 10 - written)
   t.notMatch(notifier.lines.join('\n'), /after calling end|_failed/)
 })

@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
 import { judge } from './health.ts'
-import { readLimit } from './portfolio.ts'
+import { storeRead } from './portfolio.ts'
 import { own } from './prove.ts'
 import { findChannel, resumeChannel, updateChannel } from './queries.ts'
 import { type ChannelDependencies, newestToken, promoteToken } from './secrets.ts'
@@ -44,10 +44,10 @@ export const checkChannel = async (
   const { channel, newest } = found
   if (!newest) return { checked: withoutToken, isResumed: false }
   const { accessToken, isNext } = newest
-  const [number, token] = await Promise.all([
+  const [number, token, portfolio] = await Promise.all([
     api.phoneNumber({ accessToken }, phoneNumberId),
     api.debugToken({ accessToken }),
-    readLimit(dependencies, tenant, phoneNumberId, accessToken),
+    api.portfolio({ accessToken }, phoneNumberId),
   ])
   const health = judge(number, token, channel.waba_id, new Date())
   const isRead = number.kind === 'received'
@@ -58,6 +58,7 @@ export const checkChannel = async (
   if (!ok && isNext) health.problems.push('The new access token was checked; the old one stays in use.')
   const worked = isNext && isRead ? accessToken : undefined
   const isResumed = ok && (await markHealthy(dependencies, tenant, phoneNumberId, worked, by))
+  await storeRead(pool, tenant, phoneNumberId, portfolio).catch(unlessLost)
   const read = { number: isRead ? number.value : null, token: token.kind === 'received' ? token.value : null }
   return { checked: { ok, ...health, ...read }, isResumed }
 }

@@ -1,6 +1,6 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
-
+import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { PortfolioResponse } from '../messaging-api/account-responses.ts'
 import { storeNotices } from './notices.ts'
@@ -12,8 +12,16 @@ type Reader = Pick<ChannelDependencies, 'pool' | 'keyring' | 'api'>
  * Reads the messaging limit of a number's portfolio, and the number's quality, and stores both. Stores nothing if the
  * API refuses: versions before v24.0 do not know the limit.
  */
-export const readLimit = async ({ pool, api }: Reader, tenant: string, phoneNumberId: string, accessToken: string) => {
-  const response = await api.portfolio({ accessToken }, phoneNumberId)
+export const readLimit = async ({ pool, api }: Reader, tenant: string, phoneNumberId: string, accessToken: string) =>
+  storeRead(pool, tenant, phoneNumberId, await api.portfolio({ accessToken }, phoneNumberId))
+
+/** Stores what a read of the limit found, if it was received. */
+export const storeRead = async (
+  pool: pg.Pool,
+  tenant: string,
+  phoneNumberId: string,
+  response: Awaited<ReturnType<Reader['api']['portfolio']>>,
+) => {
   if (response.kind === 'received')
     await inAllTenants(pool, (tx: Tx) => storeLimit(tx, tenant, phoneNumberId, response.value))
   return response
