@@ -127,6 +127,8 @@ const joinLine = async (
       left join portfolio_people p on p.portfolio_id = c.portfolio_id and p.recipient = m.recipient
     where c.portfolio_id = ${portfolio} and c.state = 'active' and (m.message_id = any(${ids}::text[])
       or m.superseded_by is null and m.template ? 'name' and m.hours is null and t.held_at is null
+        -- Numbers with 5 may be spelt in two ways, which only identifyPerson matches with their conversations.
+        and m.recipient not like '5%'
         and t.budget_paused_at is null and p.recipient is null
         and coalesce(v.last_inbound_at <= now() - interval '24 hours', true))
     on conflict (portfolio_id, tenant_id, message_id) do nothing`
