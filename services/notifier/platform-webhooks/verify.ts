@@ -51,8 +51,12 @@ export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets
   const signedLately = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
 
   const findForeign = async (isSignedWith: IsSignedWith, bytes: number): Promise<FoundSigners> => {
-    const known = remembered.get(everyNumber) ?? (await findSecretHolders(pool, listAppSecrets))
-    remembered.set(everyNumber, known)
+    let known = remembered.get(everyNumber)
+    if (!known) {
+      known = await findSecretHolders(pool, listAppSecrets)
+      // Stored only when read: another set would keep a removed secret valid for as long as such requests come.
+      remembered.set(everyNumber, known)
+    }
     const tried = new Set(known.flatMap(({ secrets }) => secrets)).size * bytes <= maxHashedBytes ? known : []
     const signers = tried.filter(({ secrets }) => secrets.map(isSignedWith).includes(true))
     return signers.length > 0 ? { kind: 'foreign', signers } : { kind: 'refused', reason: 'unknown_number' }
