@@ -42,7 +42,9 @@ if (browser) {
     const labels = page.waitForEvent('download')
     await chosen.getByRole('button', { name: 'Labels for 2 (PDF)' }).click()
     t.equal((await labels).suggestedFilename(), 'labels-1.pdf', 'the confirmed orders are still chosen')
-    await chosen.getByText(`No font has these characters, so they are printed as their codes: ${second}: U+674E`).waitFor()
+    await chosen
+      .getByText(`No font has these characters, so they are printed as their codes: ${second}: U+674E`)
+      .waitFor()
     await show(t, page, 'orders-printed')
     await showInLanguages(t, page, 'orders-printed', '.chosen .notice')
     await page.getByLabel(third).uncheck()

@@ -8,7 +8,9 @@ import { html, useRef, useState } from './preact.js'
  * the last run returned is a `notice` to the person.
  */
 export const useAction = (/** @type {(...values: any[]) => Promise<unknown>} */ act) => {
-  const [state, setState] = useState(/** @type {{ isBusy: boolean, error?: any, notice?: string }} */ ({ isBusy: false }))
+  const [state, setState] = useState(
+    /** @type {{ isBusy: boolean, error?: any, notice?: string }} */ ({ isBusy: false }),
+  )
   const isRunning = useRef(false)
   const run = async (/** @type {any[]} */ ...values) => {
     if (isRunning.current) return

@@ -127,7 +127,7 @@ const Actions = ({ webhook, path, onChanged }) => {
       <${Act} run=${ping}>${t('webhooks.ping')}<//>
       <${Act} run=${change}>${t(`webhooks.make_${state}`)}<//>
       <${Act} question=${t('webhooks.rotate_sure')} run=${rotate}>${t('webhooks.rotate')}<//>
-      <${Act} question=${t('webhooks.delete_sure')} run=${remove}>${t('webhooks.delete')}<//></div>
+      <${Act} question=${t('sure')} run=${remove}>${t('webhooks.delete')}<//></div>
     ${
       pinged &&
       html`<div class=${`notice ${pinged.code < 300 && !pinged.error ? 'good' : ''}`} role="status">
