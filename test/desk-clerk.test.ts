@@ -106,7 +106,16 @@ t.test('the company’s own currency is read in each of its spellings, and no ot
 })
 
 t.test('a sign of another currency is refused in a cell and a heading, and one of the company’s own is read', t => {
-  for (const heading of ['COD (KSh)', 'COD KSh.', 'COD in Tk', 'COD (US$)', 'COD (in USD)', 'COD RM', 'COD $'])
+  for (const heading of [
+    'COD (KSh)',
+    'COD KSh.',
+    'COD in Tk',
+    'Amount (KSh)',
+    'Total RM',
+    'COD (US$)',
+    'COD (in USD)',
+    'COD $',
+  ])
     for (const cod of cods(`${head},${heading}\n${person},"4,500"`)) {
       t.match(cod, / 4,500$/, heading)
       t.strictSame(readMoney(cod, 'LKR'), { problem: 'unit' }, heading)
@@ -139,6 +148,13 @@ t.test('a unit in a column of its own is read with the weight, or the weight is 
   t.strictSame(weigh('Unit,Weight', 'gms,500'), [0.5])
   t.strictSame(weigh('Weight,', '500,g', '250,g'), [0.5, 0.25], 'a column of units needs no heading')
   t.strictSame(weigh('Weight (kg),Unit', '500,g', '2,kg'), [undefined, 2], 'the heading and the column differ')
+  const byHand = chooseColumns(parseSheet(`${head},Mass (g)\n${person},500`))
+  byHand.columns[4].field = 'weight'
+  t.match(
+    toRows(parseSheet(`${head},Mass (g)\n${person},500`), byHand),
+    [{ weightUnit: 'g' }],
+    'a column chosen by hand',
+  )
   t.strictSame(weigh('Weight,Unit', '2,pcs', '3,box'), [2, 3], 'a unit of the items')
   for (const text of ['500 grammes', '2 pcs', '5 #', '500 ml', '1 unit'])
     t.match(readWeight(text), text === '500 grammes' ? { value: 0.5 } : { problem: 'unit' }, text)
@@ -153,6 +169,7 @@ Address 1&2 (Shipping),City (Shipping),Phone (Billing),Payment Method Title,Orde
     `${head},order_total,status,payment_method\n${person},3350,${status},${method}`
   for (const sheet of [woo, plain]) {
     t.match(cods(sheet('Completed', 'cod')), [/^ payment_unclear/], 'completed')
+    t.match(cods(plain('wc-completed', 'cod')), [/^ payment_unclear/])
     t.match(cods(sheet('completed', 'Cash on delivery')), [/^ payment_unclear/])
     t.match(cods(sheet('Processing', 'cod')), [/^3350/])
   }

@@ -81,7 +81,7 @@ if (browser) {
     await check(page).click()
     const unclear = page.locator('#row-7-cod')
     await page.locator('#row-7-cod-error', { hasText: 'Row 7, Outstanding Balance' }).waitFor()
-    await page.getByText('Part of the parcel above: 1 · Cancelled order: 1').waitFor()
+    await page.getByText('Left out: Part of the parcel above (1), Cancelled order (1)').waitFor()
     await page.getByRole('row', { name: '#2002' }).getByText('Paid order: nothing to collect.').waitFor()
     await showDesk(t, page, 'grid-export')
     await unclear.fill('0')

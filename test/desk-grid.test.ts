@@ -65,7 +65,7 @@ if (browser) {
       ',Total,,,,9999',
     ])
     await ready(page, '1')
-    await page.getByText('Sum of other rows: 1').waitFor()
+    await page.getByText('Left out: Sum of other rows (1)').waitFor()
     for (let line = 2; line <= 13; line++)
       for (const field of ['customer_name', 'customer_phone', 'customer_address', 'destination', 'cod', 'weight'])
         t.ok(await cell(page, line, field).isEditable(), `${line} ${field}`)

@@ -84,7 +84,7 @@ export const isCash = (/** @type {string} */ text) =>
 const isZero = (/** @type {string} */ text) => readMoney(text).value === 0
 
 /** Names a state in which a shop may have collected the cash: WooCommerce counts a completed order as paid. */
-export const isCompleted = (/** @type {string} */ state) => /^(completed?|delivered|shipped)$/i.test(state)
+export const isCompleted = (/** @type {string} */ state) => /^(wc-)?(completed?|delivered|shipped)$/i.test(state)
 
 /** Returns what is to be collected: '0' for a paid order, '' where the export does not say it clearly. */
 const readCod = (/** @type {Export} */ of, /** @type {(name?: string) => string} */ get) => {

@@ -26,7 +26,7 @@ const Statuses = ({ upload, onChange }) => {
   const confirm = async () => onChange({ ...(await confirmDrafts(upload)) })
   const say = (/** @type {number} */ count, /** @type {string} */ key, kind = '', status = '') =>
     count > 0 &&
-    html`<p>${status && html`<${Badge} kind=${kind}>${statusName(status)}<//> `}
+    html`<p class=${kind === 'good' ? '' : 'notice'}>${status && html`<${Badge} kind=${kind}>${statusName(status)}<//> `}
       ${t(`upload.${key}`, { count: number(count) })}</p>`
   return html`<${Live} of=${statuses} lines=${1}>${names => html`${say(confirmed, 'confirmed', 'good', names.confirmed)}
     ${say(elsewhere, 'no_drafts')}${say(drafts, 'drafts', 'warn', names.draft)}
@@ -70,8 +70,7 @@ export const Booking = ({ upload: begun, onEnd }) => {
       ${
         waybills.length > 0 &&
         html`<${Button} onClick=${() => saveWaybills(upload)}>${t('upload.waybills')}<//>
-        <${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>
-        <${Button} onClick=${() => print()}>${t('upload.print')}<//>`
+        <${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>`
       }
       ${isEnded && html`<${Act} run=${end} question=${sure}>${t('upload.next')}<//>`}
     </div>

@@ -15,10 +15,12 @@ const lacksCod = ({ leftOut, errors, values }) =>
   !leftOut && errors.cod && errors.cod[0].code !== 'payment_unclear' && !/(?!0)\p{Nd}/u.test(values.cod ?? '')
 
 /** Says how many rows are left out, and why. @param {Row[]} rows */
-const sayLeftOut = rows =>
-  [...Map.groupBy(rows, ({ leftOut = '' }) => leftOut)]
-    .flatMap(([why, some]) => (why ? `${named('left_out', why)}: ${number(some.length)}` : []))
-    .join(' · ')
+const sayLeftOut = rows => {
+  const reasons = Map.groupBy(rows, ({ leftOut = '' }) => leftOut && named('left_out', leftOut))
+  reasons.delete('')
+  const counts = [...reasons].map(([why, some]) => `${why} (${number(some.length)})`)
+  return counts.length > 0 && html`<p>${t('left_out.by_person')}: ${counts.join(', ')}</p>`
+}
 
 const sumUp = (/** @type {Row[]} */ good, /** @type {'cod' | 'price'} */ name) => {
   const total = good.reduce((sum, row) => sum + (row[name] ?? 0), 0)
@@ -83,7 +85,7 @@ export const Checked = ({ rows, general, stored, onBook }) => {
   return html`<${Panel} title=${t('upload.found')}>
     <p><strong>${t('upload.good', { count: number(good.length) })}</strong>
       ${' '}${t('upload.price', { sum: sumUp(good, 'price') })}</p>
-    ${good.length + rest.length < rows.length && html`<p>${sayLeftOut(rows)}</p>`}
+    ${sayLeftOut(rows)}
     <${ErrorText} error=${check.error ?? start.error} />
     <${BookButtons} good=${good} changed=${open.filter(row => row.isChanged).length} start=${start} />
     <div class="row">${rest.length > 0 && html`<${Button} onClick=${() => check.run(rest)}>${t('upload.again')}<//>`}

@@ -8,8 +8,7 @@ import { getSession } from '../../kit/session.js'
  * `status` is the key with which the orders are booked, or which they have since; absent: they are drafts. `rows` come
  * back to the person if the chunk is refused.
  * @typedef {{ key: string, lines: number[], orders: any[], rows?: Row[], status?: string, waybills?: string[],
- *   noDrafts?: number,
- *   errors?: Record<string, string[]> }} Chunk
+ *   noDrafts?: number, errors?: Record<string, string[]> }} Chunk
  * @typedef {{ id: string, startedAt: number, general: General, chunks: Chunk[], rest?: Row[] }} Stored
  */
 

@@ -2,7 +2,7 @@
 import { clean, joined } from './columns.js'
 import { isCash, isCompleted, readExport } from './exports.js'
 import { fieldNames, placeAndPerson } from './headings.js'
-import { findProblem, findUnit, readMoney, readWeight } from './numbers.js'
+import { findMoneyUnit, findProblem, findUnit, readMoney, readWeight } from './numbers.js'
 
 /** @import { Choice, Column, Sheet } from './columns.js' @import { Row } from './check-rows.js' */
 
@@ -84,7 +84,7 @@ const isOfUnits = ({ field, words, samples }) => {
 
 /** Returns a reader of the unit of a row's weight: `other` if the sheet contradicts itself. @param {Column[]} columns */
 const createUnitReader = columns => {
-  const unit = columns.find(({ field }) => field === 'weight')?.unit
+  const unit = findUnit(columns.find(({ field }) => field === 'weight')?.heading ?? '')
   const index = columns.findIndex(isOfUnits)
   return (/** @type {string[]} */ cells) => {
     if (index < 0) return unit || 'kg'
@@ -118,6 +118,7 @@ export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }
     ]),
   )
   const readUnit = createUnitReader(columns)
+  const moneyUnit = findMoneyUnit(of('cod')[0]?.heading ?? '')
   let [sum, count] = [0, 0]
   const money = columns.find(({ words }) => /^(.* )?currency( code)?$/.test(words))?.index ?? -1
   const body = sheet.rows.slice(headingRow + 1)
@@ -125,7 +126,7 @@ export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }
   const titles = columns.map(({ heading }) => heading)
   const read = known ? readExport(known, titles, cells) : cells.map(row => readCells(row, columns))
   const rows = read.map(({ values, marks, leftOut }, index) => {
-    const named = cells[index][money] || of('cod')[0]?.unit || ''
+    const named = cells[index][money] || moneyUnit
     const isForeign = values.cod && values.cod !== '0' && named && readMoney(`${named} 1`, currency).problem
     const cod = allPrepaid ? { cod: '0' } : isForeign ? { cod: `${named} ${values.cod}` } : {}
     const { number: line, isHidden } = body[index]
