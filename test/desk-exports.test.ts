@@ -23,7 +23,7 @@ if (browser) {
     const page = await open()
     await upload(page, 'shopify-orders.csv')
     await page.getByText('This is the order export of Shopify.').waitFor()
-    await page.getByText('What each column holds (79)').click()
+    await page.getByText('Headings (79)').click()
     t.equal(await page.getByLabel('35. Shipping Name').inputValue(), 'customer_name')
     await page.getByText('Nimali Gunasekara · Card Payer · Half Payer').first().waitFor()
     await showDesk(t, page, 'columns-export')

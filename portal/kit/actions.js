@@ -55,7 +55,7 @@ export const announced = async response => {
 }
 
 /**
- * Saves a file, even a PDF: a viewer inside the page would need a wider content policy. Returns what its print warns of.
+ * Saves a file, even a PDF: a viewer inside the page would need a wider content policy. Returns what printing warns of.
  * @param {Blob & { warnings?: string | null }} blob @param {string} name
  */
 export const saveFile = (blob, name) => {

@@ -18,7 +18,8 @@ const sender = new RegExp(
   'u',
 )
 const payer = /\b(bill(ing)?|payers?|payment|invoice)\b/
-const receiver = /\b(ship(ping)?|deliver(y|ed)?|receivers?|recipients?|consignee|drop( off)?|destination)\b|ලබන්න|பெறுந/u
+const receiver =
+  /\b(ship(ping)?|deliver(y|ed)?|receivers?|recipients?|consignee|drop off|drop|destination)\b|ලබන්න|பெறுந/u
 
 /** Returns the side of a delivery that a heading names. @param {string} words */
 export const readSide = words =>
@@ -48,8 +49,8 @@ const unitOfWeight = /\b(units?|uom)$/
 const noItems = /මිල|ගණන|ප්රමාණ|விலை|அளவு|எண்ணிக்கை/u
 
 /**
- * Lists the headings of each field with their weights, in the order in which a person chooses the fields; the first form
- * that a simplified heading has decides.
+ * Lists the headings of each field with their weights: the first form that a simplified heading has decides. People
+ * choose among the fields in this order.
  */
 const forms = /** @type {Record<string, [number, RegExp][]>} */ ({
   order_no: [

@@ -109,7 +109,7 @@ export const Columns = ({ sheet, onDone }) => {
       )}</div>`
     }
     <details open=${!choice.export}>
-      <summary>${t('upload.columns')} (${number(choice.columns.length)})</summary>
+      <summary>${t('upload.headings')} (${number(choice.columns.length)})</summary>
     <div class="fields">${choice.columns.map(
       ({ index, heading, field, samples }) =>
         html`<${Pick} key=${index} id=${`column-${index}`} value=${field} label=${`${index + 1}. ${heading}`}

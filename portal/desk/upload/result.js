@@ -26,7 +26,8 @@ const Statuses = ({ upload, onChange }) => {
   const confirm = async () => onChange({ ...(await confirmDrafts(upload)) })
   const say = (/** @type {number} */ count, /** @type {string} */ key, kind = '', status = '') =>
     count > 0 &&
-    html`<p class=${kind === 'good' ? '' : 'notice'}>${status && html`<${Badge} kind=${kind}>${statusName(status)}<//> `}
+    html`<p class=${kind === 'good' ? '' : 'notice'}>
+      ${status && html`<${Badge} kind=${kind}>${statusName(status)}<//> `}
       ${t(`upload.${key}`, { count: number(count) })}</p>`
   return html`<${Live} of=${statuses} lines=${1}>${names => html`${say(confirmed, 'confirmed', 'good', names.confirmed)}
     ${say(elsewhere, 'no_drafts')}${say(drafts, 'drafts', 'warn', names.draft)}
@@ -37,6 +38,8 @@ const Statuses = ({ upload, onChange }) => {
       ${t('upload.confirm', { count: number(drafts) })}<//></div>`
     }`}<//>`
 }
+
+const sayRefused = ({ errors }) => html`<p class="error">${t('upload.refused')} ${wordRefusal(errors)}</p>`
 
 /** Books an upload, sums it up, and shows the rows that are not booked yet. */
 export const Booking = ({ upload: begun, onEnd }) => {
@@ -63,7 +66,7 @@ export const Booking = ({ upload: begun, onEnd }) => {
     ${waybills.length > 0 && html`<p>${waybills[0]} – ${waybills.at(-1)}</p>`}
     ${isDone(upload) && html`<${Statuses} upload=${upload} onChange=${setUpload} />`}
     ${isOld && !isDone(upload) && html`<p class="notice">${t('upload.too_old')}</p>`}
-    ${open.length > 0 && refused.map(({ errors }) => html`<p class="error">${t('upload.refused')} ${wordRefusal(errors)}</p>`)}
+    ${open.length > 0 && refused.map(sayRefused)}
     <${ErrorText} error=${run.error} />
     <div class="row">
       ${run.error && html`<${Button} kind="primary" onClick=${() => run.run()}>${t('upload.continue')}<//>`}

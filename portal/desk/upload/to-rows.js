@@ -82,7 +82,7 @@ const isOfUnits = ({ field, words, samples }) => {
   return count > 0 && (/\b(units?|uom)\b/.test(words) || count === samples.length)
 }
 
-/** Returns a reader of the unit of a row's weight: `other` if the sheet contradicts itself. @param {Column[]} columns */
+/** Returns a reader of the unit of a row's weight; `other` contradicts the heading. @param {Column[]} columns */
 const createUnitReader = columns => {
   const unit = findUnit(columns.find(({ field }) => field === 'weight')?.heading ?? '')
   const index = columns.findIndex(isOfUnits)
@@ -94,7 +94,7 @@ const createUnitReader = columns => {
 }
 
 const totals =
-  /^((grand|sub|net|order|overall)[ -]?)?(totals?|sum)(\s*[:=(-]|$)|^total (cod|amount|parcels?|orders?)\b|මුළු|එකතුව|^மொத்த/iu
+  /^((grand|sub|net|order|overall)[ -]?)?(totals?|sum)(\s*[:=(-]|$| (cod|amount|parcels?|orders?)\b)|මුළු|එකතුව|^மொத்த/iu
 
 /** Returns true for a row that sums up the rows above, or says so, and names no person. */
 const isSum = (/** @type {string[]} */ cells, /** @type {Row['values']} */ values, isOfAmounts = false) => {
