@@ -119,6 +119,17 @@ t.test('a press that names nobody at all acts; one with the payload of another m
   t.match(await settled(1), [{ action: 'confirm_order', recipient: customer }])
 })
 
+t.test('a press without any number acts before the outcome of the send is stored', async t => {
+  const { deliver, control, settled, rows } = await open(t)
+  // No webhook reports the send, whose response is lost.
+  control.behave({ delay_factor: 100 })
+  control.script({ recipient: customer, trouble: { kind: 'lost', accepted: true } })
+  await deliver(orderEvent('DM2 1', { waybill_number: 'DM2' }))
+  await until('it is unknown', async () => (await rows(`select from messages where status = 'unknown'`))[0])
+  control.press({ message_id: control.messages()[0]?.id ?? '', index: confirm })
+  t.match(await settled(1), [{ action: 'confirm_order', waybill_number: 'DM2', recipient: customer, outcome: 'done' }])
+})
+
 t.test('a person without a number edits an address: only the edited one is asked about and delivered', async t => {
   const { offer, control, settled, texted, question, write, orders, heard, thread } = await open(t)
   orders.decide.outcomeOf = ({ address }) => (address === undefined ? 'asked' : 'done')
