@@ -180,6 +180,23 @@ t.test('an edit in a conversation is unread, stands for its message, and may opt
   t.match((await thread()).data, { length: 1, 0: { text: 'STOP\ufffd', unread: false } })
 })
 
+t.test(
+  'a message that its person deleted shows as deleted, even if the deletion comes first, and opens nothing',
+  async t => {
+    const { app, thread } = await open(t)
+    const says = (fields: object) =>
+      postWebhook(
+        app,
+        envelope({ messages: [inbound({ from: undefined, from_user_id: userId, ...fields })] }, phoneNumberId),
+      )
+    const revoke = { type: 'revoke', text: undefined, revoke: { original_message_id: 'wamid.1' } }
+    await says({ ...revoke, id: 'wamid.2', timestamp: minutesAgo(8) })
+    t.match((await thread()).conversation, { open: false })
+    await says({ id: 'wamid.1', text: { body: 'I am ill' }, timestamp: minutesAgo(9) })
+    t.match((await thread()).data, { length: 1, 0: { type: 'revoke', text: null } })
+  },
+)
+
 t.test('an opt-out by user id stops a rule’s message by phone, as soon as a status pairs the two', async t => {
   const { write, offer, heard, call, control, deliver } = await open(t, 'user_ids')
   await write('STOP')
