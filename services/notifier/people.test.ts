@@ -119,6 +119,19 @@ t.test('a press that names nobody at all acts; one with the payload of another m
   t.match(await settled(1), [{ action: 'confirm_order', recipient: customer }])
 })
 
+t.test('a press by user id of another person, whose number is known, does nothing', async t => {
+  const { offer, control, stored, heard, thread } = await open(t, 'both')
+  const stranger = '94770000999'
+  const id = await offer()
+  control.inbound({ from: stranger, text: 'Hello' })
+  await heard()
+  control.behave({ people: 'user_ids' })
+  control.press({ message_id: id, index: confirm, from: stranger })
+  await heard()
+  t.same(await stored(), [])
+  t.match(await thread(toUserId(stranger)), { conversation: { phone: stranger }, data: { length: 2 } })
+})
+
 t.test('a press without any number acts before the outcome of the send is stored', async t => {
   const { deliver, control, settled, rows } = await open(t)
   // No webhook reports the send, whose response is lost.

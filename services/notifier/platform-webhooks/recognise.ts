@@ -70,19 +70,22 @@ const readMove = ({ tenant, phone, userId, before }: Own<ChangeFact>, find: (of:
 const maxUnderWay = 1_000
 
 /**
- * Finds the people who pressed our buttons, if a webhook does not give their number: the sealed payload opens only for
- * the recipient of its message. That is the one that `context` names or, until the outcome of its send is stored, one
+ * Finds the people who pressed our buttons, if we do not know their number: the sealed payload opens only for the
+ * recipient of its message. That is the one that `context` names or, until the outcome of its send is stored, one
  * of those under way.
  */
 const findPressers = async (tx: Tx, inbound: readonly Own<InboundFact>[], keyring: Keyring | undefined) => {
   const pressed = inbound.filter(({ phone, payload }) => phone === undefined && payload?.startsWith(tokenPrefix))
   const found = new Map<Own<InboundFact>, NamedPerson>()
   if (!keyring || pressed.length === 0) return found
-  const [tenants, numbers, ids] = toColumns(pressed, 'tenant', 'phoneNumberId', 'context')
+  const [tenants, numbers, ids, users] = toColumns(pressed, 'tenant', 'phoneNumberId', 'context', 'userId')
   const rows = await prepared<{ place: number; recipient: string }>(tx, 'find_pressed')`
     with given as materialized (
-      select * from unnest(${tenants}::text[], ${numbers}::text[], ${ids}::text[])
-        with ordinality as given (tenant_id, phone_number_id, provider_message_id, place)
+      select * from unnest(${tenants}::text[], ${numbers}::text[], ${ids}::text[], ${users}::text[])
+        with ordinality as given (tenant_id, phone_number_id, provider_message_id, user_id, place)
+      where not exists (
+        select from identities i where i.tenant_id = given.tenant_id and i.user_id = given.user_id
+          and i.recipient not like '%.%')
     ), known as materialized (
       select place, recipient from given join messages using (tenant_id, phone_number_id, provider_message_id)
     )

@@ -89,13 +89,13 @@ export const changeNumber = (state: State, names: Names, by: 'phone' | 'id' | 'b
   const { phone, id } = state.names
   const own = find(state, phone)
   const isKnown = by !== 'id' || find(state, id) === own
+  const moving = new Set([...(isKnown ? [own] : []), ...(by === 'phone' ? [] : [find(state, id)])])
   state.former = state.names
   state.names = names
   const kept = { ...own, last: 0, texts: 0, all: { ...own.all }, marketing: { ...own.marketing } }
   const next = find(state, by === 'id' ? names.id : names.phone)
   if (by === 'both') pair(state)
-  if (by !== 'phone') merge(state, find(state, id), next)
-  merge(state, own, isKnown ? next : own)
+  for (const person of moving) merge(state, person, next)
   next.phone = names.phone
   next.texts++
   if (isKnown) state.people.set(phone, kept)
