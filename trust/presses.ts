@@ -15,13 +15,13 @@ export const promise: TrustPromise = {
       plan: chance => [planKills(chance, t.short ? 2 : 60, t.short ? 1_500 : 1_000, ['orders-1', 'notifier-1'])],
       sendSeconds: 3,
       isEnough: ({ presses }) => presses.length >= (t.short ? 12 : 2_000),
-      judge: ({ evidence: { presses, acted, texts, identities = [], messages } }, { broken }) => {
+      judge: ({ evidence: { presses, acted, texts, identities = [], messages } }, { broken, short }) => {
         const done = acted.filter(({ outcome }) => outcome === 'done' || outcome === 'asked').length
         broken.require(done > 0, 'no press did anything')
         const known = identities.filter(({ knownAs }) => knownAs !== null).length
         broken.require(known > 0, 'no user id was paired with a number')
         const joined = messages.filter(({ joinedTo }) => joinedTo).length
-        broken.require(joined > 0, 'no parcels shared a message')
+        broken.require(short || joined > 0, 'no parcels shared a message')
         return {
           presses: presses.length,
           actions: acted.length,

@@ -89,11 +89,12 @@ export const readEvidence = async (
   const notifier = await readAll(courier, 'notifier', notifierQueries)
   const arrived = await readArrivals(courier.control)
   const givenUp = await courier.control('/given-up?limit=50000')
+  const known = (await courier.rows('notifier', identities)) as unknown as Identity[]
   const numbers = [
     ...orders.orders.map(({ phone }) => phone.replace('+', '')),
     ...recorded.stops.map(stop => stop.person),
+    ...known.flatMap(({ knownAs }) => knownAs ?? []),
   ]
-  const known = (await courier.rows('notifier', identities)) as unknown as Identity[]
   const [ledger] = await courier.rows('orders', checkSql, ['demo'])
   return {
     ...recorded,
