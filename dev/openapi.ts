@@ -6,8 +6,8 @@ import { createServiceClient } from '@courier/shared/service-client.ts'
 import pg from 'pg'
 import { pino } from 'pino'
 import { createNotifier, type NotifierOptions } from '../services/notifier/app.ts'
-import { createMessagingApi } from '../services/notifier/messaging-api/client.ts'
-import { type ErrorEntry, errorTable } from '../services/notifier/messaging-api/error-table.ts'
+import { createMessagingApi } from '../services/notifier/core/messaging-api/client.ts'
+import { type ErrorEntry, errorTable } from '../services/notifier/core/messaging-api/error-table.ts'
 import { createOrders } from '../services/orders/app.ts'
 import { root } from './settings.ts'
 
@@ -24,7 +24,8 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
     maxBodyBytes: 5_242_880,
     publicRequestsPerMinute: 1,
     catalogueBytes: 2 ** 20,
-    webhooks: { keyring: undefined, allowsPrivate: false },
+    keyring: undefined,
+    allowsPrivate: false,
     login: { tokenDays: 30, staffHours: 12, triesPerEmail: 5, triesPerAddress: 30 },
   })
   const ofNotifier = { api, ordersPublicUrl: 'http://127.0.0.1:3000', window: 1, recipientPauseSeconds: 0 }

@@ -2,9 +2,9 @@ import { revokeTokenById } from '@courier/shared/cli/token-commands.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
-import { createTokenFor } from './access/token-commands.ts'
-import type { Tx } from './database/tables.ts'
-import { applyTenant } from './provisioning/apply.ts'
+import { createTokenFor } from './core/access/token-commands.ts'
+import type { Tx } from './core/database/tables.ts'
+import { applyTenant } from './core/provisioning/apply.ts'
 import { build } from './test/build.ts'
 import { batch, order, tenantFile } from './test/tenant.ts'
 
@@ -15,9 +15,9 @@ t.test('audits logins and the commands of operators', async t => {
   await rows('truncate audit')
   const file = tenantFile()
   file.tenant.name = 'Demo & Sons'
-  await applyTenant(pool, file, true, by)
-  await applyTenant(pool, file, false, by)
-  await applyTenant(pool, file, false, by)
+  await applyTenant(pool, file, true, { by })
+  await applyTenant(pool, file, false, { by })
+  await applyTenant(pool, file, false, { by })
   const { id } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' }, by)
   await revokeTokenById(pool, id, by)
   const login = await request('/login', { email: 'shop@example.com', password: 'lanka-shoes-demo' }, { token: '' })

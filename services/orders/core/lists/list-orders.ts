@@ -1,0 +1,145 @@
+import type { DateOrTime } from '@courier/shared/lists/dates.ts'
+import { isoTime } from '../database/iso-time.ts'
+import type { Tx } from '../database/tables.ts'
+import { fromDeliveries, fromFailedAttempts } from '../statuses/status-queries.ts'
+import { type Facets, flagsSql } from '../tracking/facets.ts'
+import { type ListedRow, orderColumnsSql } from '../tracking/read-orders.ts'
+import type { OrderFilter } from './order-filter.ts'
+import { maxSearched, searchSql } from './search.ts'
+
+/** Describes an order's position in a list, newest first; it never changes. */
+export interface Position {
+  /** Is an ISO 8601 time in UTC, with microseconds. */
+  readonly createdAt: string
+  readonly waybill: string
+}
+
+/** Describes a part of a list, which begins after the last order of the previous page or at an offset. */
+interface Window {
+  readonly after?: Position | undefined
+  readonly offset: number
+  /** null: all rows. */
+  readonly limit: number | null
+}
+
+/** Limits the orders that are counted and paged by number; cursors reach further. */
+export const maxCounted = 10_000
+
+/** Returns rows for `viewOrders`: the orders of a tenant that match the filter, newest first. */
+export const listOrders = (tx: Tx, facets: Facets, tenant: string, filter: OrderFilter, window: Window) =>
+  tx.rows<ListedRow>(selectOrders(facets, tenant, filter, window))
+
+/** Returns the statement of `listOrders`. It looks up facets only for the page, not for the orders before it. */
+export const selectOrders = (facets: Facets, tenant: string, filter: OrderFilter, { after, offset, limit }: Window) => {
+  const values: unknown[] = [tenant]
+  const conditions = writeConditions(filter, values, after)
+  const text = `
+    ${selectMatching(filter, conditions, values)}
+    select *${flagsSql(facets, 'page', 'lists')} from (
+      select ${orderColumnsSql} from hit order by hit.created_at desc, waybill_number desc
+      limit ${add(values, limit)}::bigint offset ${add(values, offset)}::bigint
+    ) page`
+  return { text, values }
+}
+
+/** Counts the orders that match the filter, after a position if given. Stops counting at `most`. */
+export const countOrders = async (tx: Tx, tenant: string, filter: OrderFilter, most = maxCounted, after?: Position) => {
+  const values: unknown[] = [tenant]
+  const conditions = writeConditions(filter, values, after)
+  const text = `
+    ${selectMatching(filter, conditions, values)}
+    select count(*)::integer as count from (select from hit limit ${add(values, most)}) counted`
+  return (await tx.rows<{ count: number }>(text, values))[0]?.count ?? 0
+}
+
+/**
+ * Selects the matching orders. Filters by number, phone or day of an outcome match few orders, so they are materialized
+ * first: the planner may otherwise scan all orders by age.
+ */
+const selectMatching = (filter: OrderFilter, conditions: readonly string[], values: unknown[]): string => {
+  const { waybill_number, order_no, phone, delivered_on, failed_on, search, phone_parts = [] } = filter
+  const isNarrow = [waybill_number, order_no, phone, delivered_on, failed_on].some(value => value !== undefined)
+  const matching = `select * from orders where ${conditions.join(' and ')}`
+  const parts = phone_parts.map(part => `%${part}%`)
+  const found = search === undefined ? matching : searchSql(matching, add(values, search), add(values, parts))
+  return `with hit as ${isNarrow ? '' : 'not'} materialized (${found})`
+}
+
+/** Finds the position where a search of the filter's orders stops; undefined: the search reads all of them. */
+export const findSearchEnd = async (tx: Tx, tenant: string, filter: OrderFilter, after: Position | undefined) => {
+  const values: unknown[] = [tenant]
+  const text = `
+    select ${isoTime('created_at')} as "createdAt", waybill_number as waybill
+    from orders where ${writeConditions(filter, values, after).join(' and ')}
+    order by orders.created_at desc, waybill_number desc limit 2 offset ${maxSearched - 1}`
+  const rows = await tx.rows<Position>(text, values)
+  return rows.length > 1 ? rows[0] : undefined
+}
+
+/** Adds a parameter of a statement, whose $1 is the tenant; returns its placeholder. */
+const add = (values: unknown[], value: unknown): string => `$${values.push(value)}`
+
+/**
+ * Names the filters that `conditionSql` does not list: times of creation, the class that `status_keys` replaces, and
+ * those that `searchSql` writes.
+ */
+type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 'search' | 'phone_parts'
+
+/**
+ * Writes the condition of each filter, given the placeholder of its value. An index serves each filter except those by
+ * city, which read orders by age until the page is full.
+ */
+const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value: string) => string>> = {
+  merchant_id: id => `merchant_id = ${id}::bigint`,
+  business_id: id => `business_id = ${id}::bigint`,
+  status: key => `status_key = ${key}`,
+  status_keys: keys => `status_key = any(${keys}::text[])`,
+  delivered_on: day => onDaySql(day, fromDeliveries),
+  failed_on: day => onDaySql(day, fromFailedAttempts),
+  waybill_number: number => `waybill_number = ${number}`,
+  order_no: number => `order_no = ${number}`,
+  // The value is the key that `readPhone` gives. Computes its digits as the column phone_key does.
+  phone: phone => `phone_key = right(translate(${phone}::text, ' +-().', ''), 9)`,
+  origin_city_id: id => `origin_city_id = ${id}::bigint`,
+  destination_city_id: id => `destination_city_id = ${id}::bigint`,
+}
+
+/**
+ * Restricts orders to the present merchant of a business: the index by merchant then serves the filter. A business that
+ * moved also has orders of its earlier merchant, which this leaves out.
+ */
+const ownerSql = (id: string): string =>
+  `merchant_id = (select merchant_id from businesses where tenant_id = $1 and business_id = ${id}::bigint)`
+
+const writeConditions = (filter: OrderFilter, values: unknown[], after: Position | undefined): string[] => {
+  const { created_from, created_to, created_at, business_id, merchant_id } = filter
+  const given = Object.entries(filter).filter(([name, value]) => value !== undefined && name in conditionSql)
+  return [
+    'tenant_id = $1',
+    ...given.map(([name, value]) => conditionSql[name as keyof typeof conditionSql](add(values, value))),
+    ...(business_id !== undefined && merchant_id === undefined ? [ownerSql(add(values, business_id))] : []),
+    ...[created_from, created_at].flatMap(bound => (bound ? fromSql(bound, values) : [])),
+    ...[created_to, created_at].flatMap(bound => (bound ? untilSql(bound, values) : [])),
+    ...(after
+      ? [`(created_at, waybill_number) < (${add(values, after.createdAt)}::timestamptz, ${add(values, after.waybill)})`]
+      : []),
+  ]
+}
+
+const fromSql = (bound: DateOrTime, values: unknown[]): string =>
+  'time' in bound
+    ? `created_at >= ${add(values, bound.time)}::timestamptz`
+    : `created_at >= ${midnightSql(add(values, bound.date), 0)}`
+
+/** Writes the end of a range. A range that ends with a date includes that day. */
+const untilSql = (bound: DateOrTime, values: unknown[]): string =>
+  'time' in bound
+    ? `created_at <= ${add(values, bound.time)}::timestamptz`
+    : `created_at < ${midnightSql(add(values, bound.date), 1)}`
+
+/** Selects the orders with one of the events on a day. */
+const onDaySql = (day: string, fromEvents: (first: string, last: string) => string): string =>
+  `waybill_number in (select waybill_number ${fromEvents(midnightSql(day, 0), midnightSql(day, 1))})`
+
+const midnightSql = (date: string, daysLater: number): string =>
+  `(select (${date}::date + ${daysLater})::timestamp at time zone time_zone from tenants where tenant_id = $1)`

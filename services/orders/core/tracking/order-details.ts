@@ -1,0 +1,83 @@
+import { isTenantId } from '@courier/shared/access/authenticate.ts'
+import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { notFound } from '@courier/shared/errors/errors.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import { component, orNull } from '@courier/shared/schemas.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import { addToOne, type Facets, oneFields, type Read } from './facets.ts'
+import { ActorName } from './order-schema.ts'
+import { toSnapshot } from './order-snapshot.ts'
+import { findActor, labelStatus } from './order-view.ts'
+import type { ByActor, FacetStore, FindOrder, TrackedOrder } from './read-orders.ts'
+
+const nullable = (description: string) => orNull(Type.String(), { description })
+
+/** Describes an order for the notifier: the fields that a template may name, and the timeline. */
+const OrderDetails = component('OrderDetails', {
+  ...OrderSnapshot.properties,
+  customer_secondary_phone: nullable("The recipient's second contact number."),
+  created_at: Type.String({ format: 'date-time' }),
+  timeline: Type.Array(
+    Type.Object({
+      status_key: Type.String(),
+      status_name: Type.String(),
+      color: Type.String({ description: 'The colour by name, such as success.' }),
+      at: Type.String({ format: 'date-time' }),
+      staff_name: nullable('The member of staff who moved it; null: the merchant or the customer did.'),
+      by: ActorName,
+      note: nullable('The note of staff about the move.'),
+    }),
+    { description: 'Newest first.' },
+  ),
+})
+type OrderDetails = Static<typeof OrderDetails>
+
+const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | undefined): OrderDetails => ({
+  ...toSnapshot(row, catalogue, publicUrl, row.timeline[0]?.note ?? null),
+  customer_secondary_phone: row.customer_secondary_phone,
+  created_at: toMilliseconds(row.created_at),
+  timeline: row.timeline.map(event => {
+    const { key: status_key, name: status_name, color } = labelStatus(catalogue, event.status_key)
+    const at = toMilliseconds(event.happened_at)
+    return { status_key, status_name, color, at, ...viewActor(event), note: event.note }
+  }),
+})
+
+/** Hides the names of a merchant's people from the notifier. */
+export const viewActor = (entry: ByActor) => {
+  const by = findActor(entry)
+  return { staff_name: by === 'staff' ? entry.staff_name : null, by }
+}
+
+export const toMilliseconds = (time: string): string => new Date(time).toISOString()
+
+/** Views an order for the notifier, with the fields of all facets. */
+export const viewDetails = (facets: Facets, read: Read, order: TrackedOrder, publicUrl: string | undefined) =>
+  addToOne(facets, read, order, 'internal', toDetails(order, publicUrl))
+
+interface InternalOptions extends FacetStore {
+  readonly findOrder: FindOrder
+  readonly publicUrl: string | undefined
+}
+
+/** Serves orders to the notifier. */
+export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, options) => {
+  const { pool, facets, findOrder, publicUrl } = options
+  const Details = Type.Object(
+    { ...OrderDetails.properties, ...oneFields(facets, 'internal') },
+    { title: 'OrderDetails' },
+  )
+  const schema = {
+    operationId: 'getOrderDetails',
+    summary: 'One order for the notifier',
+    description: 'Returns the fields that a template may name, and the timeline. Needs SERVICE_TOKEN.',
+    params: Type.Object({ tenant: Type.String(), waybill: Type.String() }),
+    response: { 200: Type.Object({ data: Details }) },
+  }
+  app.get('/internal/orders/:tenant/:waybill', { schema }, async ({ params: { tenant, waybill } }) => {
+    const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
+    if (!order) throw notFound('waybill')
+    return { data: await viewDetails(facets, query => readInTenant(pool, tenant, query), order, publicUrl) }
+  })
+}
