@@ -1,5 +1,5 @@
 import { createPool } from '@courier/shared/postgres/database.ts'
-import { createTokenFor } from '../services/orders/access/token-commands.ts'
+import { createTokenFor } from '../services/orders/core/access/token-commands.ts'
 import type { BenchOptions, Cell, Tools } from './bench.ts'
 import { bookBatches } from './bulk.ts'
 import { measureLoad } from './cpu.ts'

@@ -6,7 +6,7 @@ import { migrate } from '@courier/shared/postgres/migrate.ts'
 import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { root } from './settings.ts'
 
-const migrations = join(root, 'services/orders/database/migrations')
+const migrations = join(root, 'services/orders/core/database/migrations')
 /** Returns true for the migrations that precede the distribution: the others run on shards, as in an upgrade. */
 const isBefore = (file: string): boolean => basename(file) < '0035'
 

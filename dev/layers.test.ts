@@ -10,29 +10,36 @@ const explained = (from: string, to: string): string =>
 const find = (from: string, to: string) => findUpwardImports(readImports(explained(from, to)))
 
 t.test('a folder may import from the folders below it', async t => {
-  t.strictSame(find('services/orders/booking/book.ts', 'services/orders/catalogue/catalogue.ts'), [])
-  t.strictSame(find('services/orders/app.ts', 'services/orders/booking/book.ts'), [])
-  t.strictSame(find('services/orders/booking/book.ts', 'shared/errors/errors.ts'), [])
+  t.strictSame(find('services/orders/core/booking/book.ts', 'services/orders/core/catalogue/catalogue.ts'), [])
+  t.strictSame(find('services/orders/app.ts', 'services/orders/core/booking/book.ts'), [])
+  t.strictSame(find('services/orders/core/booking/book.ts', 'shared/errors/errors.ts'), [])
 })
 
 t.test('names an import from a higher folder or another package', async t => {
-  t.match(find('services/orders/catalogue/queries.ts', 'services/orders/booking/book.ts'), [/higher folder/])
-  t.match(find('services/orders/access/login.ts', 'services/orders/app.ts'), [/higher folder/])
+  t.match(find('services/orders/core/catalogue/queries.ts', 'services/orders/core/booking/book.ts'), [/higher folder/])
+  t.match(find('services/orders/core/access/login.ts', 'services/orders/app.ts'), [/higher folder/])
   t.match(find('services/orders/app.ts', 'services/notifier/app.ts'), [/another package/])
   t.match(find('shared/errors/errors.ts', 'services/orders/config.ts'), [/another package/])
   t.match(find('services/orders/app.ts', 'services/orders/fresh/new.ts'), [/does not name/])
 })
 
 t.test('tests may import anything', async t => {
-  t.strictSame(find('services/orders/booking/bulk.test.ts', 'services/notifier/app.ts'), [])
+  t.strictSame(find('services/orders/core/booking/bulk.test.ts', 'services/notifier/app.ts'), [])
   t.strictSame(find('shared/postgres/database.test.ts', 'services/orders/config.ts'), [])
 })
 
+const listFolders = (path: string): string[] =>
+  readdirSync(join(root, path), { withFileTypes: true })
+    .filter(entry => entry.isDirectory() && !['test', 'node_modules'].includes(entry.name))
+    .map(entry => entry.name)
+
 t.test('every folder of a package has a purpose, and every purpose a folder', async t => {
   for (const [name, folders] of Object.entries(layers)) {
-    const found = readdirSync(join(root, name), { withFileTypes: true })
-      .filter(entry => entry.isDirectory() && !['test', 'node_modules'].includes(entry.name))
-      .map(entry => entry.name)
+    const found = listFolders(name).flatMap(folder =>
+      ['core', 'capabilities'].includes(folder)
+        ? listFolders(`${name}/${folder}`).map(inner => `${folder}/${inner}`)
+        : [folder],
+    )
     const named = folders.map(([folder]) => folder).filter(folder => folder !== '.')
     t.strictSame(named.toSorted(), found.toSorted(), name)
   }

@@ -36,7 +36,7 @@ export const makeTemplates = async (server: string): Promise<void> => {
   for (const service of services) {
     await createDatabaseWithRoles(server, formatTestName(service))
     const { ownerUrl } = buildAddresses(server, service, formatTestName(service))
-    await migrate(ownerUrl, join(root, 'services', service, 'database/migrations'), formatTestName(service))
+    await migrate(ownerUrl, join(root, 'services', service, 'core/database/migrations'), formatTestName(service))
   }
   if (citus) {
     const { ownerUrl } = buildAddresses(citus, 'orders', formatTestName('orders'))

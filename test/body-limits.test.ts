@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { build as buildNotifier } from '../services/notifier/test/portal.ts'
-import { batchReader } from '../services/orders/booking/read-batch.ts'
+import { batchReader } from '../services/orders/core/booking/read-batch.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 

@@ -1,6 +1,6 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
-import type { Tx } from '../services/notifier/database/tables.ts'
+import type { Tx } from '../services/notifier/core/database/tables.ts'
 import { phoneNumberId, until } from '../services/notifier/test/fixture.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { toUserId } from '../simulator/messages/people.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { createTokenFor } from '../services/orders/access/token-commands.ts'
+import { createTokenFor } from '../services/orders/core/access/token-commands.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
 import { openConsole, signIn, startConsole, tabTo } from './console.ts'

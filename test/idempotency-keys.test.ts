@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readDocuments } from '../dev/openapi.ts'
 import { build as buildNotifier } from '../services/notifier/test/portal.ts'
-import { createTokenFor } from '../services/orders/access/token-commands.ts'
+import { createTokenFor } from '../services/orders/core/access/token-commands.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 import { keyRefusal } from '../shared/edge/idempotency.ts'
 

@@ -99,7 +99,7 @@ t.test('a migration that fails behind PgBouncer leaves no lock behind', { skip }
   await writeFile(join(folder, '0001-wrong.sql'), 'select 1 / 0;')
   const url = reroute(database.ownerUrl)
   await t.rejects(migrate(url, folder, 'nobody'))
-  const migrations = join(root, 'services/orders/database/migrations')
+  const migrations = join(root, 'services/orders/core/database/migrations')
   const { username } = new URL(database.url)
   t.strictSame(await Promise.all([1, 2, 3].map(() => migrate(url, migrations, username))), [[], [], []])
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { processEvents } from '../services/notifier/events/process.ts'
+import { processEvents } from '../services/notifier/core/events/process.ts'
 import { orderEvent } from '../services/notifier/test/orders-stand-in.ts'
 import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
 import { startConsole } from './console.ts'

@@ -2,7 +2,7 @@ import createClient from 'openapi-fetch'
 import t from 'tap'
 import type { paths as NotifierPaths } from '../examples/typescript/notifier.d.ts'
 import type { paths as OrdersPaths } from '../examples/typescript/orders.d.ts'
-import { createTokenFor } from '../services/notifier/access/token-commands.ts'
+import { createTokenFor } from '../services/notifier/core/access/token-commands.ts'
 import { build as buildNotifier } from '../services/notifier/test/portal.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 

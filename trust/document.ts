@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { parse } from '../services/notifier/messaging-api/read-json.ts'
+import { parse } from '../services/notifier/core/messaging-api/read-json.ts'
 
 export type JsonSchema = Record<string, unknown>
 

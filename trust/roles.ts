@@ -43,7 +43,7 @@ const provision = async (t: TrustOptions, server: string, how: string): Promise<
         await client.query(`drop role ${name}, ${name}_owner`)
       }),
     )
-    const migrations = join(root, 'services', services[index] ?? '', 'database/migrations')
+    const migrations = join(root, 'services', services[index] ?? '', 'core/database/migrations')
     await migrate(buildAddress(server, `${name}_owner`, name), migrations, name)
   }
   return names

@@ -24,19 +24,19 @@ import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import type pg from 'pg'
-import { createTokenFor, listTokens } from './access/token-commands.ts'
-import { findUnopened, refuseWrongNewest } from './channels/check-keys.ts'
-import { rotateKeys } from './channels/rotate.ts'
-import { readKeyring } from './channels/vault.ts'
+import { type DoctorRequest, runDoctor } from './capabilities/doctor/command.ts'
+import { markRestored } from './capabilities/restoring/restored.ts'
 import { credentialSettings, databaseSettings, messagingSettings, orderSettings, ordersUrl } from './config.ts'
-import { migrateNotifier } from './database/migrate.ts'
-import { type DoctorRequest, runDoctor } from './doctor/command.ts'
-import { takeMessages } from './messages/archive.ts'
-import { type SendRequest, sendMessage } from './messages/send-command.ts'
-import { addChannel, type ChannelRequest } from './provisioning/add-channel.ts'
-import { applyFile } from './provisioning/apply.ts'
-import { checkFile } from './provisioning/check-file.ts'
-import { markRestored } from './restoring/restored.ts'
+import { createTokenFor, listTokens } from './core/access/token-commands.ts'
+import { findUnopened, refuseWrongNewest } from './core/channels/check-keys.ts'
+import { rotateKeys } from './core/channels/rotate.ts'
+import { readKeyring } from './core/channels/vault.ts'
+import { migrateNotifier } from './core/database/migrate.ts'
+import { takeMessages } from './core/messages/archive.ts'
+import { type SendRequest, sendMessage } from './core/messages/send-command.ts'
+import { addChannel, type ChannelRequest } from './core/provisioning/add-channel.ts'
+import { applyFile } from './core/provisioning/apply.ts'
+import { checkFile } from './core/provisioning/check-file.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
@@ -115,7 +115,7 @@ program
   .option('--json', 'print JSON', false)
   .action(async (request: DoctorRequest) => {
     const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...messagingSettings }), process.env)
-    const { createMessagingApi } = await import('./messaging-api/client.ts')
+    const { createMessagingApi } = await import('./core/messaging-api/client.ts')
     const api = createMessagingApi({
       baseUrl: known.MESSAGING_API_URL,
       version: known.MESSAGING_API_VERSION,
@@ -165,7 +165,7 @@ program
     const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...orderSettings }), process.env)
     const logger = createLogger('notifier admin', 'silent')
     // Imports undici only here: loading it would take a sixth of the start-up time of every command.
-    const { createOrdersClient } = await import('./orders-client/http-client.ts')
+    const { createOrdersClient } = await import('./core/orders-client/http-client.ts')
     const orders = createOrdersClient({ url: ordersUrl(known), serviceToken: known.SERVICE_TOKEN, logger })
     const result = await withPool(pool => sendMessage({ pool, orders }, request)).finally(() => orders.close())
     if (result.kind === 'refused') {

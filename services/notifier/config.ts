@@ -12,7 +12,7 @@ import {
 } from '@courier/shared/config.ts'
 import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { keyringProblem } from './channels/vault.ts'
+import { keyringProblem } from './core/channels/vault.ts'
 
 /** Lists the hosts besides loopback for which plain http is allowed: the simulator of docker-compose.override.yml. */
 const plainHttpHosts = ['simulator']

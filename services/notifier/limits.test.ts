@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { newToken } from '@courier/shared/postgres/tokens.ts'
 import t, { type Test } from 'tap'
-import { createTokenFor } from './access/token-commands.ts'
 import type { NotifierOptions } from './app.ts'
+import { createTokenFor } from './core/access/token-commands.ts'
 import { phoneNumberId } from './test/fixture.ts'
 import { build } from './test/portal.ts'
 

@@ -4,11 +4,11 @@ import { runService, startTracer } from '@courier/shared/edge/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createNotifier } from './app.ts'
-import { readKeyring } from './channels/vault.ts'
 import { ordersPublicUrl, ordersUrl, Settings } from './config.ts'
-import { migrateNotifier } from './database/migrate.ts'
-import { createMessagingApi } from './messaging-api/client.ts'
-import { createOrdersClient } from './orders-client/http-client.ts'
+import { readKeyring } from './core/channels/vault.ts'
+import { migrateNotifier } from './core/database/migrate.ts'
+import { createMessagingApi } from './core/messaging-api/client.ts'
+import { createOrdersClient } from './core/orders-client/http-client.ts'
 
 const settings = loadConfigOrExit(Settings, process.env)
 const keyring = readKeyring(settings.CREDENTIALS_KEYS)

@@ -2,9 +2,9 @@ import { createGauges } from '@courier/shared/edge/metrics.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { Counter, type Registry } from 'prom-client'
-import { selectSilentSince, silentMinutes } from './channels/silent.ts'
-import type { Tx } from './database/tables.ts'
-import { maxCounted, selectCount } from './messages/summary.ts'
+import { selectSilentSince, silentMinutes } from './core/channels/silent.ts'
+import type { Tx } from './core/database/tables.ts'
+import { maxCounted, selectCount } from './core/messages/summary.ts'
 
 export const createCounters = (registry: Registry) => {
   /** Creates a counter with one label; returns the function that increments it. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { findFreePort, toAddress } from '../../dev/ports.ts'
 import { ServiceProcess } from '../../dev/service-process.ts'
-import { createTokenFor } from './access/token-commands.ts'
+import { createTokenFor } from './core/access/token-commands.ts'
 import { createFixture, messageTo, phoneNumberId, until } from './test/fixture.ts'
 
 t.test('a stop while the API hangs stores messages as unknown and exits cleanly', async t => {

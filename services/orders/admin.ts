@@ -14,19 +14,24 @@ import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
-import { addStaffCommands } from './access/staff-admin.ts'
-import { createTokenFor, listTokens } from './access/token-commands.ts'
+import { rotateKeys } from './capabilities/feed/rotate-keys.ts'
+import { checkLedger, listFindings } from './capabilities/money/check-ledger.ts'
+import { printRestored } from './capabilities/restoring/print.ts'
+import { recover } from './capabilities/restoring/restored.ts'
 import { databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
-import { migrateOrders } from './database/migrate.ts'
-import { takeTimelines } from './lists/archive.ts'
-import { rotateKeys } from './merchant-webhooks/rotate-keys.ts'
-import { checkLedger, listFindings } from './money/check-ledger.ts'
-import { applyTenant } from './provisioning/apply.ts'
-import { checkFile } from './provisioning/check-file.ts'
-import { addMerchant, changePassword, deactivateMerchant, type NewMerchant } from './provisioning/merchant-commands.ts'
-import { printRestored } from './restoring/print.ts'
-import { recover } from './restoring/restored.ts'
-import { addTrackingKeyCommands } from './tracking/tracking-key-commands.ts'
+import { addStaffCommands } from './core/access/staff-admin.ts'
+import { createTokenFor, listTokens } from './core/access/token-commands.ts'
+import { migrateOrders } from './core/database/migrate.ts'
+import { takeTimelines } from './core/lists/archive.ts'
+import { applyTenant } from './core/provisioning/apply.ts'
+import { checkFile } from './core/provisioning/check-file.ts'
+import {
+  addMerchant,
+  changePassword,
+  deactivateMerchant,
+  type NewMerchant,
+} from './core/provisioning/merchant-commands.ts'
+import { addTrackingKeyCommands } from './core/tracking/tracking-key-commands.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 

@@ -1,5 +1,5 @@
 import { CourierEvents } from '@courier/shared/contract/order-events.ts'
-import { messageOperation } from './merchant-webhooks/schema.ts'
+import { messageOperation } from './capabilities/feed/webhook-schema.ts'
 
 /** Describes the request that the relay sends. */
 const orderEvents = {

@@ -1,7 +1,7 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import { createLossyPool, type LossyPool, loseBetweenTransactions } from '../../dev/lossy-pool.ts'
-import type { Tx } from './database/tables.ts'
+import type { Tx } from './core/database/tables.ts'
 import { type ApiResponse, serviceToken } from './test/build.ts'
 import { ordersFixture } from './test/orders-fixture.ts'
 import { batch, order } from './test/tenant.ts'

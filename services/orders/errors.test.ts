@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { revokeTokenById } from '@courier/shared/cli/token-commands.ts'
 import t, { type Test } from 'tap'
-import { createTokenFor } from './access/token-commands.ts'
+import { createTokenFor } from './core/access/token-commands.ts'
 import { build } from './test/build.ts'
 import { batch, order, tenantFile } from './test/tenant.ts'
 

@@ -7,7 +7,7 @@ import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { createOrders } from './app.ts'
 import { notifierUrl, portalOrigins, Settings } from './config.ts'
-import { migrateOrders } from './database/migrate.ts'
+import { migrateOrders } from './core/database/migrate.ts'
 import { createOrdersHousekeeping } from './housekeeping.ts'
 
 const settings = loadConfigOrExit(Settings, process.env)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { drainTenant } from './core/relay/drain-tenant.ts'
 import { createOrdersHousekeeping } from './housekeeping.ts'
-import { drainTenant } from './relay/drain-tenant.ts'
 import { waitUntil } from './test/receiver.ts'
 import { startRelayFixture } from './test/relay-fixture.ts'
 import { batch, order, tenantFile } from './test/tenant.ts'

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { cloneDatabase, makeFolder } from '../../dev/test-database.ts'
-import { isPassword } from './access/passwords.ts'
-import type { Tx } from './database/tables.ts'
-import { applyTenant } from './provisioning/apply.ts'
+import { isPassword } from './core/access/passwords.ts'
+import type { Tx } from './core/database/tables.ts'
+import { applyTenant } from './core/provisioning/apply.ts'
 import { tenantFile } from './test/tenant.ts'
 
 /** Runs a command at a terminal, types the given keys at its prompt, and prints what the terminal showed. */

@@ -6,8 +6,8 @@ import { findFreePort, toAddress } from '../../dev/ports.ts'
 import { ServiceProcess } from '../../dev/service-process.ts'
 import { startProxy } from '../../dev/tcp-proxy.ts'
 import { cloneDatabase, connectTo } from '../../dev/test-database.ts'
-import { createTokenFor } from './access/token-commands.ts'
-import { applyTenant } from './provisioning/apply.ts'
+import { createTokenFor } from './core/access/token-commands.ts'
+import { applyTenant } from './core/provisioning/apply.ts'
 import { batch, tenantFile } from './test/tenant.ts'
 
 t.test('orders can be created again within seconds after all connections to Postgres go silent', async t => {

@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { cloneDatabase, connectTo, createEmptyDatabase, makeFolder } from '../../dev/test-database.ts'
-import type { Tables, Tx } from '../../services/orders/database/tables.ts'
+import type { Tables, Tx } from '../../services/orders/core/database/tables.ts'
 import { build } from '../../services/orders/test/build.ts'
 import { tenantFile } from '../../services/orders/test/tenant.ts'
 import {
@@ -21,7 +21,7 @@ import {
 } from './database.ts'
 import { migrate } from './migrate.ts'
 
-const migrations = fileURLToPath(new URL('../../services/orders/database/migrations', import.meta.url))
+const migrations = fileURLToPath(new URL('../../services/orders/core/database/migrations', import.meta.url))
 
 /** Builds two tenants with the same cities and states, and a pool of `connections` connections. */
 const buildTwo = async (t: Test, connections: number) => {

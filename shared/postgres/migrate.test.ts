@@ -32,7 +32,7 @@ t.test(
 
 for (const service of ['orders', 'notifier'])
   t.test(`the migrations of ${service} are numbered from its baseline without gaps or duplicates`, t => {
-    const files = readdirSync(join(import.meta.dirname, '../../services', service, 'database/migrations'))
+    const files = readdirSync(join(import.meta.dirname, '../../services', service, 'core/database/migrations'))
     const numbers = files.map(file => Number.parseInt(file, 10)).sort((a, b) => a - b)
     t.strictSame(
       numbers,

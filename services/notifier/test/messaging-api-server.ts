@@ -6,7 +6,7 @@ import {
   type MessagingApi,
   type MessagingApiOptions,
   type OutboundMessage,
-} from '../messaging-api/client.ts'
+} from '../core/messaging-api/client.ts'
 
 export interface Arrived {
   readonly line: string

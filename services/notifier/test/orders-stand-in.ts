@@ -7,8 +7,8 @@ import { spellWaybill } from '@courier/shared/contract/waybills.ts'
 import { pino } from 'pino'
 import { listen } from '../../../dev/ports.ts'
 import type { Teardown } from '../../../dev/test-database.ts'
-import { createOrdersClient } from '../orders-client/http-client.ts'
-import type { TrackingEvent } from '../orders-client/orders-client.ts'
+import { createOrdersClient } from '../core/orders-client/http-client.ts'
+import type { TrackingEvent } from '../core/orders-client/orders-client.ts'
 import { serviceToken } from './portal.ts'
 
 const { time_zone: _, ...withoutTimeZone } = exampleSnapshot

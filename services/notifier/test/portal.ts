@@ -1,9 +1,9 @@
 import type pg from 'pg'
 import { pino } from 'pino'
 import type { Teardown } from '../../../dev/test-database.ts'
-import { createTokenFor } from '../access/token-commands.ts'
 import { createNotifier, type NotifierOptions } from '../app.ts'
-import type { OrdersClient } from '../orders-client/orders-client.ts'
+import { createTokenFor } from '../core/access/token-commands.ts'
+import type { OrdersClient } from '../core/orders-client/orders-client.ts'
 import { createFixture, type FixtureOptions } from './fixture.ts'
 
 export const serviceToken = 'a-service-token-of-tests'

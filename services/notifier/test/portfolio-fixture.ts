@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import { readDueLimits } from '../channels/portfolio.ts'
-import { openRoom } from '../sending/defer-for-room.ts'
+import { readDueLimits } from '../core/channels/portfolio.ts'
+import { openRoom } from '../core/sending/defer-for-room.ts'
 import { createFixture, messageTo, until } from './fixture.ts'
 
 export const phone = (index: number): string => `077${String(1_000_000 + index)}`

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
-import type { Rule } from '../events/queries.ts'
-import { applyRules } from '../provisioning/apply-rules.ts'
-import { checkFile } from '../provisioning/check-file.ts'
+import type { Tx } from '../core/database/tables.ts'
+import type { Rule } from '../core/events/queries.ts'
+import { applyRules } from '../core/provisioning/apply-rules.ts'
+import { checkFile } from '../core/provisioning/check-file.ts'
 
 const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
 

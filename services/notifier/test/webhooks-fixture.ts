@@ -9,10 +9,10 @@ import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { Test } from 'tap'
 import { cloneDatabase } from '../../../dev/test-database.ts'
-import { conversationRoutes } from '../conversations/routes.ts'
-import { type WebhooksOptions, webhookRoutes } from '../platform-webhooks/routes.ts'
-import { templateRoutes } from '../templates/routes.ts'
-import type { SyncResult } from '../templates/sync.ts'
+import { conversationRoutes } from '../core/conversations/routes.ts'
+import { type WebhooksOptions, webhookRoutes } from '../core/platform-webhooks/routes.ts'
+import { templateRoutes } from '../core/templates/routes.ts'
+import type { SyncResult } from '../core/templates/sync.ts'
 
 /** The tenant demo has two numbers of one account, and rival has one number of another. */
 const numbers = [

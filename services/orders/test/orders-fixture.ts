@@ -1,5 +1,5 @@
 import type { Teardown } from '../../../dev/test-database.ts'
-import { createTokenFor } from '../access/token-commands.ts'
+import { createTokenFor } from '../core/access/token-commands.ts'
 import { type ApiResponse, build, type RequestOptions } from './build.ts'
 import { batch, order, tenantFile } from './tenant.ts'
 

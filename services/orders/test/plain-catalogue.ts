@@ -1,7 +1,7 @@
-import type { Catalogue } from '../catalogue/catalogue.ts'
-import { type City, CityIndex } from '../catalogue/cities.ts'
-import { RateCard } from '../catalogue/rate-card.ts'
-import { WaybillFormat } from '../catalogue/waybill-format.ts'
+import type { Catalogue } from '../core/catalogue/catalogue.ts'
+import { type City, CityIndex } from '../core/catalogue/cities.ts'
+import { RateCard } from '../core/catalogue/rate-card.ts'
+import { WaybillFormat } from '../core/catalogue/waybill-format.ts'
 
 const states = ['Colombo', 'Galle', 'Jaffna'].map((name, index) => ({ id: index + 1, name }))
 const [colombo, galle, jaffna] = states as [City['state'], City['state'], City['state']]

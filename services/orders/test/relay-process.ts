@@ -6,9 +6,9 @@
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
-import { createCatalogues } from '../catalogue/catalogue.ts'
-import { createRelay } from '../relay/relay.ts'
-import { createSnapshotReader } from '../tracking/order-snapshot.ts'
+import { createCatalogues } from '../core/catalogue/catalogue.ts'
+import { createRelay } from '../core/relay/relay.ts'
+import { createSnapshotReader } from '../core/tracking/order-snapshot.ts'
 
 const { DATABASE_URL = '', NOTIFIER_URL = '', SERVICE_TOKEN = '', LEASE_SECONDS = '20' } = process.env
 

@@ -1,4 +1,4 @@
-import type { TenantFile } from '../provisioning/tenant-file.ts'
+import type { TenantFile } from '../core/provisioning/tenant-file.ts'
 
 /**
  * Returns a small tenant: metro is Kotte (1500) and Dehiwala (1501), outstation Galle (2100) and Hikkaduwa (2101);

@@ -1,4 +1,4 @@
-import { merchantMoves, standardStatuses } from '../../../services/orders/statuses/statuses.ts'
+import { merchantMoves, standardStatuses } from '../../../services/orders/core/statuses/statuses.ts'
 import type { Check, Evidence, StoredOrder } from '../evidence.ts'
 import { type Call, groupIntents } from '../history.ts'
 

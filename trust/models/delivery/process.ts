@@ -3,8 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
-import type { Tx } from '../../../services/orders/database/tables.ts'
-import { DeliveryLoop, type Drained, type Waiting } from '../../../services/orders/log/loop.ts'
+import type { Tx } from '../../../services/orders/core/database/tables.ts'
+import { DeliveryLoop, type Drained, type Waiting } from '../../../services/orders/core/log/loop.ts'
 import type { Stage } from './model.ts'
 
 interface ProcessOptions<Key> {

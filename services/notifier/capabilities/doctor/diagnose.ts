@@ -1,0 +1,124 @@
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { judgeNumber, judgeToken, wordFailure } from '../../core/channels/health.ts'
+import { type ChannelDependencies, newestToken } from '../../core/channels/secrets.ts'
+import { findSilentSince } from '../../core/channels/silent.ts'
+import { type Channel, noToken, readChannel } from '../../core/channels/view.ts'
+import { findTenant } from '../../core/conversations/queries.ts'
+import { findPrice } from '../../core/costs/price.ts'
+import { findTariffs } from '../../core/costs/queries.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import {
+  fromVerdict,
+  judgeCallback,
+  judgeInbound,
+  judgeLimit,
+  judgePrice,
+  judgeSecrets,
+  judgeSignature,
+  judgeStatuses,
+  judgeSubscription,
+  judgeTemplates,
+  type Line,
+} from './lines.ts'
+import { countRules, findSignals, listUnapproved } from './queries.ts'
+import { judgeVersion } from './version.ts'
+
+export interface DoctorDependencies extends Pick<ChannelDependencies, 'pool' | 'keyring' | 'api'> {
+  /** Is the address at which the API reaches the notifier; without it only the path of the callback is compared. */
+  readonly publicUrl: string | undefined
+}
+
+/**
+ * Finds out whether messaging works on a number: reads what is stored about it, then asks the API. Changes nothing.
+ * Returns undefined for an unknown number.
+ */
+export const diagnose = async (
+  dependencies: DoctorDependencies,
+  tenant: string,
+  phoneNumberId: string,
+): Promise<Line[] | undefined> => {
+  const stored = await inTenant(dependencies.pool, tenant, (tx: Tx) =>
+    readStored(tx, dependencies, tenant, phoneNumberId),
+  )
+  if (!stored) return undefined
+  const { channel, accessToken, signals, silentSince, rules, unapproved, price, now } = stored
+  const asked = accessToken === undefined ? [] : await askApi(dependencies, channel, accessToken, now)
+  const lines: Line[] = accessToken === undefined ? [{ check: 'token', state: 'wrong', text: noToken }] : asked
+  const own: Line[] = [
+    { check: 'signature', ...judgeSignature(signals) },
+    { check: 'statuses', ...judgeStatuses(signals, silentSince) },
+    { check: 'inbound', ...judgeInbound(signals) },
+    { check: 'templates', ...judgeTemplates(rules, unapproved) },
+    { check: 'price', ...judgePrice(price) },
+  ]
+  return [...lines, ...own]
+}
+
+const readStored = async (tx: Tx, { keyring }: DoctorDependencies, tenant: string, phoneNumberId: string) => {
+  const channel = await readChannel(tx, tenant, phoneNumberId)
+  if (!channel) return undefined
+  const now = new Date()
+  const settings = await findTenant(tx, tenant)
+  const next = { category: 'utility', country: settings?.country, at: now, isWindowOpen: false }
+  return {
+    channel,
+    now,
+    accessToken: (await newestToken(tx, keyring, { tenant, phoneNumberId }))?.accessToken,
+    signals: await findSignals(tx, tenant, phoneNumberId),
+    silentSince: await findSilentSince(tx, tenant, phoneNumberId),
+    rules: await countRules(tx, tenant),
+    unapproved: await listUnapproved(tx, tenant, phoneNumberId),
+    price: findPrice(await findTariffs(tx, tenant), next),
+  }
+}
+
+const askApi = async (
+  { api, publicUrl }: DoctorDependencies,
+  channel: Channel,
+  accessToken: string,
+  now: Date,
+): Promise<Line[]> => {
+  const { phone_number_id: id, waba_id: wabaId } = channel
+  const [number, token, callback, limit, apps] = await Promise.all([
+    api.phoneNumber({ accessToken }, id),
+    api.debugToken({ accessToken }),
+    api.callback({ accessToken }, id),
+    api.portfolio({ accessToken }, id),
+    wabaId === null ? undefined : api.subscribedApps({ accessToken }, wabaId),
+  ])
+  const served = number.kind === 'received' || number.kind === 'refused' ? number.servedVersion : null
+  const version = judgeVersion(api.version, served, now)
+  return [
+    { check: 'token', ...fromVerdict(judgeToken(token, wabaId, now), 'The access token is valid, with both scopes.') },
+    { check: 'number', ...fromVerdict(judgeNumber(number, token), 'The number is registered and CONNECTED.') },
+    { check: 'secrets', ...judgeSecrets(channel) },
+    { check: 'subscription', ...judgeSubscription(wabaId, apps, token) },
+    { check: 'callback', ...judgeCallback(callback, publicUrl) },
+    { check: 'version', state: version.isLate ? 'warning' : 'ok', text: version.text },
+    { check: 'limit', ...judgeLimit(limit, channel.messaging_limit?.used ?? 0) },
+  ]
+}
+
+type Subscribed = { kind: 'subscribed' } | { kind: 'refused'; reason: string }
+
+/** Subscribes the app of the newest token to the account of a number; undefined for an unknown number. */
+export const subscribe = async (
+  { pool, keyring, api }: DoctorDependencies,
+  tenant: string,
+  phoneNumberId: string,
+  by: Actor,
+): Promise<Subscribed | undefined> => {
+  const found = await inTenant(pool, tenant, async (tx: Tx) => {
+    const channel = await readChannel(tx, tenant, phoneNumberId)
+    return channel && { channel, newest: await newestToken(tx, keyring, { tenant, phoneNumberId }) }
+  })
+  if (!found) return undefined
+  const { channel, newest } = found
+  if (!newest) return { kind: 'refused', reason: noToken }
+  if (channel.waba_id === null) return { kind: 'refused', reason: 'The channel has no waba_id: set it first.' }
+  const response = await api.subscribe({ accessToken: newest.accessToken }, channel.waba_id)
+  if (response.kind !== 'received') return { kind: 'refused', reason: wordFailure(response) }
+  await inTenant(pool, tenant, (tx: Tx) => audit(tx, tenant, by, 'channel.subscribed', phoneNumberId))
+  return { kind: 'subscribed' }
+}

@@ -1,0 +1,180 @@
+import { identifyPerson } from '@courier/shared/phone-number.ts'
+import { query } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
+import type { Person } from '../../core/conversations/conversation.ts'
+import { identifyRecipients } from '../../core/conversations/phone-number.ts'
+import { findNumber } from '../../core/conversations/queries.ts'
+import type { Tx } from '../../core/database/tables.ts'
+
+export interface InboundMessage extends Person {
+  readonly messageId: string
+  /** Repeats the API's name, such as text, button or image. */
+  readonly type: string
+  /** Holds the text for staff: the message itself, the label of a button, a place, a caption, the name of a file. */
+  readonly text: string | undefined
+  readonly mediaId: string | undefined
+  readonly at: Date
+  readonly isHandled: boolean
+  /** The company's phone app sent it to the person. */
+  readonly isEcho?: boolean
+  /** Is the API's id of the message that this one replaces. */
+  readonly edits?: string | undefined
+}
+
+/**
+ * Stores each message once; returns the new ones, by tenant and id. Shows only the newest of a message and its edits.
+ */
+export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<ReadonlySet<string>> => {
+  if (messages.length === 0) return new Set()
+  const rows = await query<{ key: string }>(tx)`
+    insert into inbound_messages
+      (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at, kind, edits)
+    select tenant, "phoneNumberId", "messageId", recipient, type, text, "mediaId", at,
+      case when "isHandled" or "isReplaced" then now() end,
+      case when "isReplaced" then 'replaced' when "isEcho" then 'echo' else 'written' end, edits
+    from jsonb_to_recordset(${JSON.stringify(identifyRecipients(messages))}::jsonb) as given (tenant text,
+      "phoneNumberId" text, "messageId" text, recipient text, type text, text text, "mediaId" text, at timestamptz,
+      "isHandled" boolean, "isEcho" boolean, edits text)
+    cross join lateral (
+      select exists (
+        select from inbound_messages e where e.tenant_id = tenant and e.recipient = given.recipient
+          and e.phone_number_id = "phoneNumberId" and e.edits = coalesce(given.edits, "messageId")
+          and (given.edits is null or e.happened_at >= at)
+      ) as "isReplaced"
+    ) later
+    order by tenant collate "C", "messageId" collate "C"
+    on conflict do nothing
+    returning tenant_id || ' ' || inbound_id as key`
+  await replaceEdited(tx, messages)
+  return new Set(rows.map(({ key }) => key))
+}
+
+const replaceEdited = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
+  const edits = messages.filter(message => message.edits !== undefined)
+  if (edits.length === 0) return
+  await sql`
+    update inbound_messages m set kind = 'replaced', read_at = coalesce(m.read_at, now())
+    from jsonb_to_recordset(${JSON.stringify(identifyRecipients(edits))}::jsonb) as given (tenant text,
+      "phoneNumberId" text, "messageId" text, recipient text, edits text), inbound_messages e
+    where m.tenant_id = tenant and m.phone_number_id = "phoneNumberId" and m.recipient = given.recipient
+      and coalesce(m.edits, m.inbound_id) = given.edits and m.kind <> 'replaced'
+      and e.tenant_id = tenant and e.phone_number_id = "phoneNumberId" and e.inbound_id = "messageId"
+      and (m.edits is null or (m.happened_at, m.position) < (e.happened_at, e.position))`.execute(tx)
+}
+
+export interface InboundRow {
+  readonly id: string
+  readonly number: string
+  readonly recipient: string
+  readonly type: string
+  readonly text: string | null
+  readonly media_id: string | null
+  readonly at: Date
+  readonly unread: boolean
+  readonly kind: 'written' | 'echo'
+  /** Names milliseconds and position, after which the next page begins. */
+  readonly place: string
+}
+
+const columns = sql`m.inbound_id as id, m.phone_number_id as number, m.recipient, m.type, m.text, m.media_id,
+  m.happened_at as at, m.read_at is null as unread, m.kind,
+  floor(extract(epoch from m.happened_at) * 1000)::bigint || '.' || m.position as place`
+
+export const positionPattern = '[0-9]{1,14}[.][0-9]{1,18}'
+
+const isBefore = (place: string | undefined) => {
+  if (place === undefined) return sql`true`
+  const [milliseconds, position] = place.split('.')
+  return sql`(m.happened_at, m.position) < (to_timestamp(${milliseconds}::float8 / 1000), ${position}::bigint)`
+}
+
+const isWrittenBy = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tenant_id = ${tenant}
+  and m.recipient = ${identifyPerson(recipient)} and m.phone_number_id = ${phoneNumberId}`
+
+export const findInbound = (tx: Tx, person: Person, before: string | undefined, limit: number) =>
+  query<InboundRow>(tx)`
+    select ${columns} from inbound_messages m
+    where ${isWrittenBy(person)} and m.kind <> 'replaced' and ${isBefore(before)}
+    order by m.happened_at desc, m.position desc limit ${limit}`
+
+/** Finds the messages since `since` of a waybill's recipients and of the people with these phones, newest first. */
+export const findInboundAbout = async (
+  tx: Tx,
+  tenant: string,
+  { waybill, phones, since, limit }: { waybill: string; phones: readonly string[]; since: Date; limit: number },
+): Promise<InboundRow[]> => {
+  const written = await sql<{ recipient: string }>`
+    select distinct recipient from messages where tenant_id = ${tenant} and waybill_number = ${waybill}`.execute(tx)
+  const people = new Set([...phones, ...written.rows.map(({ recipient }) => recipient)].map(identifyPerson))
+  const rows = await query<InboundRow>(tx)`
+    select ${columns} from inbound_messages m
+    where m.tenant_id = ${tenant} and m.recipient = any(${[...people]}::text[]) and m.happened_at >= ${since}
+      and m.kind = 'written'
+    order by m.happened_at desc, m.position desc limit ${limit}`
+  return rows
+}
+
+/** Holds a conversation with its newest message, or its newest unread one in a list of unread conversations. */
+export type ConversationRow = InboundRow & {
+  readonly lastInboundAt: Date
+  readonly unreadMessages: number
+  readonly now: Date
+}
+
+/** Lists conversations, or only those with unread messages, by their newest message, newest first. */
+export const listConversations = async (
+  tx: Tx,
+  tenant: string,
+  { channel, isUnread }: { readonly channel: string | undefined; readonly isUnread: boolean },
+  before: string | undefined,
+  limit: number,
+): Promise<ConversationRow[]> => {
+  const isSamePerson = sql`other.tenant_id = m.tenant_id and other.recipient = m.recipient
+    and other.phone_number_id = m.phone_number_id`
+  const rows = await query<ConversationRow>(tx)`
+    select page.*, c.last_inbound_at as "lastInboundAt", now() as now
+    from (
+      select ${columns}, m.position, (
+        select count(*)::integer from inbound_messages other where ${isSamePerson} and other.read_at is null
+      ) as "unreadMessages"
+      from inbound_messages m
+      where m.tenant_id = ${tenant} and m.kind = 'written' and ${isBefore(before)}
+        and ${channel === undefined ? sql`true` : sql`m.phone_number_id = ${channel}`}
+        and ${isUnread ? sql`m.read_at is null` : sql`true`}
+        and not exists (
+          select from inbound_messages other where ${isSamePerson} and other.kind = 'written'
+            and (other.happened_at, other.position) > (m.happened_at, m.position)
+            and ${isUnread ? sql`other.read_at is null` : sql`true`})
+      order by m.happened_at desc, m.position desc limit ${limit}
+    ) page
+    join conversations c on c.tenant_id = ${tenant} and c.phone_number_id = page.number and c.recipient = page.recipient
+    order by page.at desc, page.position desc`
+  return rows
+}
+
+/** Marks a person's messages as read up to `upTo`. Returns how many stay unread; undefined if `upTo` does not exist. */
+export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<number | undefined> => {
+  const rows = await query<{ unread: number }>(tx)`
+    with last as (
+      select happened_at, position from inbound_messages m where ${isWrittenBy(person)} and m.inbound_id = ${upTo}
+    ), done as (
+      update inbound_messages m set read_at = now() from last
+      where ${isWrittenBy(person)} and m.read_at is null
+        and (m.happened_at, m.position) <= (last.happened_at, last.position)
+      returning 1
+    )
+    select (
+      select count(*) from inbound_messages m where ${isWrittenBy(person)} and m.read_at is null
+    )::integer - (select count(*) from done)::integer as unread from last`
+  return rows[0]?.unread
+}
+
+/** Finds the wanted number; without one, the number to which the person wrote last, else that of `findNumber`. */
+export const findWrittenNumber = async (tx: Tx, tenant: string, wanted: string | undefined, recipient: string) => {
+  if (wanted !== undefined) return findNumber(tx, tenant, wanted)
+  const rows = await query<{ number: string }>(tx)`
+    select phone_number_id as number from conversations join channels using (tenant_id, phone_number_id)
+    where tenant_id = ${tenant} and recipient = ${identifyPerson(recipient)} and last_inbound_at is not null
+    order by last_inbound_at desc limit 1`
+  return rows[0]?.number ?? findNumber(tx, tenant, undefined)
+}

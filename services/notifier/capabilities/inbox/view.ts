@@ -1,0 +1,170 @@
+import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
+import { FilterText, listQuery, oneOf, text } from '@courier/shared/lists/filters.ts'
+import { oneOf as oneOfWords, orNull, Time } from '@courier/shared/schemas.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { expiresAt, isOpen } from '../../core/conversations/conversation.ts'
+import type { Name } from '../../core/conversations/identities.ts'
+import { ReplyPrice } from '../../core/costs/queries.ts'
+import { messageIdPattern } from '../../core/messages/insert.ts'
+import { type MessageRow, Status } from '../../core/messages/view.ts'
+import { isPlain } from '../../core/messaging-api/message-template.ts'
+import { isUserId } from '../../core/messaging-api/user-id.ts'
+import { Rendered } from '../../core/templates/render.ts'
+import { type ConversationRow, type InboundRow, positionPattern } from './queries.ts'
+
+const textOrNull = orNull(Type.String())
+const at = Time({ format: 'date-time' })
+
+const Channel = FilterText('Phone number id; without it, the number to which the person wrote last.')
+
+export const ConversationsQuery = listQuery(cursorFields, {
+  unread: oneOf(['true', 'false'], 'With true, only conversations with unread messages.'),
+  channel: text('Phone number id.'),
+})
+export const conversationCursor = listCursor(new RegExp(`^${positionPattern}$`))
+
+export const ThreadQuery = Type.Object({ channel: Type.Optional(Channel), ...cursorFields })
+/** Names the last message of each direction that was shown: outbound, then inbound. */
+export const threadCursor = listCursor(new RegExp(`^$|${messageIdPattern}`), new RegExp(`^(${positionPattern})?$`))
+
+export const ReadBody = Type.Object(
+  {
+    up_to: Type.String({ minLength: 1, maxLength: 512, description: 'The id of the newest message that was read.' }),
+    channel: Type.Optional(Channel),
+  },
+  { title: 'ReadConversation', additionalProperties: false, examples: [{ up_to: 'wamid.HBgLOTQ3NzAwMDAxMDE' }] },
+)
+
+export const ReplyBody = Type.Object(
+  {
+    text: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      pattern: '^(?=\\s*\\S)[^\\u0000-\\u0009\\u000b-\\u001f]*$',
+      must: 'be a text of 1 to 4096 characters',
+    }),
+    channel: Type.Optional(Channel),
+    waybill_number: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 50, description: 'The parcel whose timeline shows the reply.' }),
+    ),
+    asks_number: Type.Optional(
+      Type.Literal(true, {
+        must: 'be true',
+        description: 'Adds a button by which the person shares the phone number.',
+      }),
+    ),
+  },
+  { title: 'Reply', additionalProperties: false, examples: [{ text: 'It arrives tomorrow.' }] },
+)
+
+const ThreadMessage = Type.Object(
+  {
+    id: Type.String({ examples: ['wamid.HBgLOTQ3NzAwMDAxMDE'] }),
+    direction: oneOfWords(['in', 'out'], { description: 'in: from the customer.' }),
+    at,
+    type: Type.String({
+      description: 'text, button, location, image, …; our own messages have text or template.',
+      examples: ['text'],
+    }),
+    text: orNull(Type.String(), {
+      examples: ['Where is my parcel?'],
+      description:
+        'The text, the label of a button, the name, address and coordinates of a location, the caption or name of a file.',
+    }),
+    media_id: orNull(Type.String(), { description: 'The platform’s id of the file.' }),
+    unread: Type.Boolean(),
+    template: textOrNull,
+    rendered: orNull(Rendered, {
+      examples: [null],
+      description: 'A template as the customer read it; null for other messages, and if the catalogue never had it.',
+    }),
+    status: orNull(Status, {
+      description: 'Null for a message from the customer, or from the company’s phone app.',
+      examples: [null],
+    }),
+    error: textOrNull,
+    waybill_number: textOrNull,
+  },
+  { title: 'ConversationMessage' },
+)
+
+const window = {
+  phone: orNull(Type.String(), {
+    description: 'E.164 digits without the plus; null while the number is unknown.',
+    examples: ['94770000101'],
+  }),
+  user_id: orNull(Type.String(), {
+    description: 'The platform’s id of the person, which requests may name in place of a phone number.',
+    examples: [null],
+  }),
+  username: orNull(Type.String(), { examples: [null] }),
+  channel: Type.String({ description: 'Phone number id.', examples: ['106540352242922'] }),
+  open: Type.Boolean({ description: 'True if a text may be sent now.' }),
+  expires_at: orNull(at, {
+    description: '24 hours after the person last wrote.',
+    examples: ['2026-02-20T19:06:23.000Z'],
+  }),
+}
+
+const Summary = Type.Object(
+  { ...window, unread: Type.Integer({ minimum: 0 }), last_message: ThreadMessage },
+  { title: 'ConversationSummary' },
+)
+export const ConversationPage = PageOf(Summary, 'ConversationList')
+
+export const Thread = Type.Object(
+  {
+    ...PageOf(ThreadMessage, '', undefined, { description: 'Newest first.' }).properties,
+    conversation: Type.Object(window),
+    reply: Type.Optional(ReplyPrice),
+  },
+  { title: 'ConversationMessages' },
+)
+
+export const ReadDone = Type.Object(
+  { data: Type.Object({ unread: Type.Integer({ minimum: 0 }) }) },
+  { title: 'ConversationRead' },
+)
+
+export const showWindow = (
+  recipient: string,
+  { userId, username }: Name = { userId: null, username: null },
+  channel: string,
+  lastInboundAt: Date | null,
+  now: Date,
+) => ({
+  phone: isUserId(recipient) ? null : recipient,
+  user_id: isUserId(recipient) ? recipient : userId,
+  username,
+  channel,
+  open: isOpen(lastInboundAt, now),
+  expires_at: expiresAt(lastInboundAt),
+})
+
+export const showInbound = ({
+  id,
+  at,
+  type,
+  text,
+  media_id,
+  unread,
+  kind,
+}: InboundRow): Static<typeof ThreadMessage> => {
+  const ofOurs = { template: null, rendered: null, status: null, error: null, waybill_number: null }
+  return { id, direction: kind === 'echo' ? 'out' : 'in', at, type, text, media_id, unread, ...ofOurs }
+}
+
+export const showOutbound = (row: MessageRow, rendered: Rendered | null = null): Static<typeof ThreadMessage> => {
+  const { id, template, status, error_meaning: error, waybill_number, created_at: at } = row
+  const content = isPlain(template)
+    ? { type: 'text', text: template.text, template: null }
+    : { type: 'template', text: null, template: template.name }
+  const ofAll = { id, direction: 'out' as const, at, media_id: null, unread: false }
+  return { ...ofAll, ...content, rendered, status, error, waybill_number }
+}
+
+export const showConversation = (row: ConversationRow, name: Name | undefined) => ({
+  ...showWindow(row.recipient, name, row.number, row.lastInboundAt, row.now),
+  unread: row.unreadMessages,
+  last_message: showInbound(row),
+})

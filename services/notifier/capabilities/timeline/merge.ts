@@ -1,0 +1,49 @@
+import type { Cost } from '../../core/costs/queries.ts'
+import type { ActionView } from '../../core/customer-actions/queries.ts'
+import type { findFailedMessages } from '../../core/events/queries.ts'
+import { inOrder, type StatusUpdate } from '../../core/messages/view.ts'
+import type { OrderEdit, TrackingEvent } from '../../core/orders-client/orders-client.ts'
+import type { Rendered } from '../../core/templates/render.ts'
+import type { InboundRow } from '../inbox/queries.ts'
+
+export interface MessageUpdate extends StatusUpdate {
+  readonly message_id: string
+  readonly template: string | null
+  readonly text?: string | null
+  readonly rendered?: Rendered | null | undefined
+  readonly cost?: Cost | undefined
+}
+
+interface Histories {
+  readonly tracking: readonly TrackingEvent[]
+  readonly edits?: readonly OrderEdit[] | undefined
+  /** Come oldest first; the statuses of one message come in the order in which they were stored. */
+  readonly messages: readonly MessageUpdate[]
+  /** Come oldest first. */
+  readonly failed: Awaited<ReturnType<typeof findFailedMessages>>
+  readonly actions?: readonly ActionView[]
+  readonly inbound?: readonly InboundRow[]
+}
+
+/** Merges the histories into one timeline, newest first. */
+export const mergeTimelines = ({ tracking, edits = [], messages, failed, actions = [], inbound = [] }: Histories) =>
+  [
+    ...[...Map.groupBy(messages, update => update.message_id).values()]
+      .flatMap(inOrder)
+      .map(({ text = null, rendered = null, cost = null, ...update }) =>
+        toEntry('message', { ...update, text, rendered, cost }),
+      )
+      .toReversed(),
+    ...inbound.map(({ id, number: channel, recipient: phone, type, text, media_id, at }) =>
+      toEntry('inbound', { id, channel, phone, type, text, media_id, at }),
+    ),
+    ...actions.map(action => toEntry('action', { ...action, actor: 'customer' as const })),
+    ...failed.map(message => toEntry('event', message)).toReversed(),
+    ...edits.map(({ at, previous = null, ...edit }) => toEntry('edit', { at: new Date(at), previous, ...edit })),
+    ...tracking.map(({ at, ...update }) => toEntry('tracking', { at: new Date(at), ...update })),
+  ].sort((a, b) => b.at.getTime() - a.at.getTime())
+
+const toEntry = <const Kind extends string, Entry extends { readonly at: Date }>(kind: Kind, entry: Entry) => ({
+  ...entry,
+  kind,
+})

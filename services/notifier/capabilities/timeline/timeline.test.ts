@@ -1,0 +1,125 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import t, { type Test } from 'tap'
+import type { Tx } from '../../core/database/tables.ts'
+import { processEvents } from '../../core/events/process.ts'
+import { addTenant, until } from '../../test/fixture.ts'
+import { orderEvent, standIn } from '../../test/orders-stand-in.ts'
+import { build } from '../../test/portal.ts'
+import { giveRules } from '../../test/rules-of-demo.ts'
+import { mergeTimelines } from './merge.ts'
+
+const prepare = async (t: Test) => {
+  const { client, state } = await standIn(t, {}, { waybill_number: 'DM2' })
+  const built = await build(t, undefined, client)
+  await giveRules(built.pool)
+  const process = (...events: ReturnType<typeof orderEvent>[]) => processEvents(built.pool, { tenant: 'demo', events })
+  const read = (waybill: string) => built.call('GET', `/api/timeline/${encodeURIComponent(waybill)}`)
+  return { ...built, state, process, read }
+}
+
+t.test('lists the statuses of a parcel and the messages to its customer together, newest first', async t => {
+  const { process, read, queue, rows } = await prepare(t)
+  await process(orderEvent('a'), orderEvent('b', { waybill_number: 'DM2' }))
+  queue.start()
+  await until('both are accepted', async () => (await rows(`select from messages where status = 'accepted'`))[1])
+  const { status, body } = await read('DM00000001')
+  t.equal(status, 200)
+  t.match(body.data, { waybill_number: 'DM00000001', order: { status_key: 'key_1', status_name: 'DRAFT' } })
+  const [{ message_id }] = await rows(`select message_id from messages where waybill_number = 'DM00000001'`)
+  const message = { kind: 'message', message_id, template: 'order_created', detail: null }
+  t.match(body.data.timeline, [
+    { ...message, status: 'accepted' },
+    { ...message, status: 'queued' },
+    {
+      kind: 'tracking',
+      status_key: 'key_2',
+      staff_name: 'Ruwan',
+      note: null,
+      by: 'staff',
+      at: '2026-02-19T19:06:23.000Z',
+    },
+    { kind: 'tracking', status_key: 'key_1', staff_name: null, at: '2026-02-19T18:00:00.000Z' },
+  ])
+  t.equal(body.data.timeline.length, 4)
+})
+
+t.test('a message that could not be created appears with the reason', async t => {
+  const { process, read, rows } = await prepare(t)
+  await rows(`update channels set state = 'paused'`)
+  await process(orderEvent('a', { customer_phone: 'call the office' }))
+  t.match((await read('DM00000001')).body.data.timeline[0], {
+    kind: 'event',
+    event_id: 'a',
+    type: 'order.created',
+    status_key: 'key_1',
+    template: 'order_created',
+    detail: "The customer's phone is not a phone number.",
+  })
+})
+
+t.test('a waybill unknown to orders gets 404; every waybill gets 503 while orders is unavailable', async t => {
+  const { read, state } = await prepare(t)
+  const unknown = await read('DM404')
+  t.same([unknown.status, unknown.body.message], [404, 'The requested waybill does not exist in the system'])
+  for (const odd of ['x'.repeat(51), '\u0000', '😀']) t.equal((await read(odd)).status, 422, JSON.stringify(odd))
+  t.equal((await read('..%2f..')).status, 404)
+  state.isBroken = true
+  const unavailable = await read('DM00000001')
+  t.same([unavailable.status, unavailable.headers['retry-after']], [503, '2'])
+})
+
+t.test('shows nothing of another tenant, even when both have the waybill', async t => {
+  const { read, rows, pool, call, state } = await prepare(t)
+  await addTenant(pool, 'rival', '999', {})
+  await inTenant(pool, 'rival', async (tx: Tx) => {
+    await tx.client.query(`
+      insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
+        holds_until_open, due_at, expires_at)
+      values ('rival', 'msg_0', '999', '94770000101', '{"name": "secret"}', 'DM00000001', 'failed', false, now(),
+        now())`)
+    await tx.client.query(
+      `insert into message_events (tenant_id, message_id, status) values ('rival', 'msg_0', 'failed')`,
+    )
+    await tx.client.query(`
+      insert into events (tenant_id, event_id, type, waybill_number, status_key, happened_at, faults)
+      values ('rival', 'a', 'order.created', 'DM00000001', 'key_1', now(), '[{"template": "secret", "detail": ""}]')`)
+  })
+  t.equal((await rows('select from messages')).length, 1)
+  const { status, body } = await read('DM00000001')
+  t.equal(status, 200)
+  t.notMatch(JSON.stringify(body), /secret/)
+  const asked = state.asked.length
+  const foreign = await call('GET', '/api/timeline/DM00000001', undefined, { 'x-tenant': 'rival' })
+  t.equal(foreign.status, 401)
+  t.equal(state.asked.length, asked)
+})
+
+t.test("a webhook's time in whole seconds does not put a status before the one it followed", async t => {
+  const message = { message_id: 'm', template: 'order_created', detail: null }
+  const update = (status: 'queued' | 'accepted' | 'sent', at: string) => ({ ...message, status, at: new Date(at) })
+  const tracking = { status_key: 'key_1', status_name: 'DRAFT', staff_name: null, note: null }
+  const merged = mergeTimelines({
+    tracking: [
+      { ...tracking, status_key: 'key_2', at: '2026-03-01T10:00:00.500Z' },
+      { ...tracking, at: '2026-03-01T10:00:00.500Z' },
+    ],
+    edits: [{ fields: ['cod'], at: '2026-03-01T10:00:00.550Z', staff_name: 'Ruwan', reason: 'the shop called' }],
+    messages: [
+      update('queued', '2026-03-01T10:00:00.600Z'),
+      update('accepted', '2026-03-01T10:00:00.900Z'),
+      update('sent', '2026-03-01T10:00:00.000Z'),
+    ],
+    failed: [],
+  })
+  t.strictSame(
+    merged.slice(0, 3).map(({ at }) => at.toISOString()),
+    ['2026-03-01T10:00:00.900Z', '2026-03-01T10:00:00.900Z', '2026-03-01T10:00:00.600Z'],
+    'the times agree',
+  )
+  t.same(
+    merged.map(entry =>
+      'status' in entry ? entry.status : 'fields' in entry ? entry.fields : 'status_key' in entry && entry.status_key,
+    ),
+    ['sent', 'accepted', 'queued', ['cod'], 'key_2', 'key_1'],
+  )
+})

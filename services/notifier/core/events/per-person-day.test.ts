@@ -1,0 +1,82 @@
+import t from 'tap'
+import { orderEvent, orderFacts } from '../../test/orders-stand-in.ts'
+import { build } from '../../test/portal.ts'
+import { giveRules } from '../../test/rules-of-demo.ts'
+import { claimMessages } from '../sending/claim.ts'
+import { storeOutcomes } from '../sending/outcomes.ts'
+
+/** Counts the people with one parcel, two parcels, … of the day. */
+const peopleByParcels = [120, 40, 15, 5]
+const stepMinutes = 10
+const dayMinutes = 480
+/** The price of a utility message in the example of docs/staff/costs.md. */
+const price = 0.0165
+
+interface Scan {
+  readonly minute: number
+  readonly waybill: string
+  readonly phone: string
+  readonly status: string
+}
+
+/**
+ * Records a day: vans are loaded within half an hour, and a person's parcels, from several merchants, are scanned
+ * anywhere in their van's quarter of an hour; they are delivered at one stop, within three minutes.
+ */
+const recordDay = (): Scan[] => {
+  const scans: Scan[] = []
+  let person = 0
+  for (const [index, count] of peopleByParcels.entries())
+    for (let each = 0; each < count; each++) {
+      const phone = `+94772${String(++person).padStart(6, '0')}`
+      const [van, stop] = [(person * 7) % 16, 60 + ((person * 53) % (dayMinutes - 120))]
+      for (let parcel = 0; parcel <= index; parcel++) {
+        const waybill = `D${person}-${parcel}`
+        scans.push({ minute: van + ((person * 5 + parcel * 11) % 15), waybill, phone, status: 'key_12' })
+        scans.push({ minute: stop + (parcel % 3), waybill, phone, status: 'key_13' })
+      }
+    }
+  return scans.sort((a, b) => a.minute - b.minute)
+}
+
+/** Plays the day with these fields in each rule; returns the messages that arrived and the parcels. */
+const play = async (more: object) => {
+  const { deliver, rows, pool, send } = await build(t)
+  const rule = { template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{waybill_number}}'] }
+  await giveRules(
+    pool,
+    ['key_12', 'key_13'].map(on => ({ ...rule, on, ...more })),
+  )
+  const scans = recordDay()
+  for (let minute = 0; minute <= dayMinutes; minute += stepMinutes) {
+    const now = scans.filter(scan => scan.minute >= minute && scan.minute < minute + stepMinutes)
+    const events = now.map(({ waybill, phone, status }) => {
+      const order = orderFacts({ waybill_number: waybill, customer_phone: phone, status_key: status })
+      return orderEvent(`${waybill} ${status}`, order, 'order.status_changed')
+    })
+    if (events.length > 0) await deliver(...events)
+    for (let isMore = true; isMore; ) {
+      const { messages } = await claimMessages(pool, { room: 500, sendingSeconds: 30, recipientPauseSeconds: 0 })
+      await storeOutcomes(pool, await Promise.all(messages.map(send)), 0)
+      isMore = messages.length > 0
+    }
+    const shift = `make_interval(mins => ${stepMinutes})`
+    await rows(`update messages set due_at = due_at - ${shift}, send_at = send_at - ${shift} where status = 'queued'`)
+  }
+  const open = await rows(`select from messages where status <> 'accepted'`)
+  t.same(open, [], 'each parcel’s messages have left')
+  const sent = await rows('select from messages where provider_message_id is not null')
+  return { messages: sent.length, parcels: new Set(scans.map(({ waybill }) => waybill)).size }
+}
+
+t.test('a recorded day costs less with one message per person', async t => {
+  const before = await play({})
+  const after = await play({ per: 'person', within: '20m', body: ['{{count}}', '{{waybill_numbers}}'] })
+  for (const [name, { messages, parcels }] of Object.entries({ before, after }))
+    t.comment(
+      `${name}: ${messages} messages, ${(messages / parcels).toFixed(2)} per parcel, ${(messages * price).toFixed(2)} USD`,
+    )
+  t.equal(before.messages, before.parcels * 2)
+  const people = peopleByParcels.reduce((sum, count) => sum + count)
+  t.equal(after.messages, people * 2)
+})

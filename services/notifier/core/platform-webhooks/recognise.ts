@@ -1,0 +1,93 @@
+import type { Keyring } from '@courier/shared/vault.ts'
+import { insertInbound } from '../../capabilities/inbox/queries.ts'
+import { identify, type Move, movePeople, type Sighting } from '../conversations/identities.ts'
+import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
+import { prepared, type Tx, toColumns } from '../database/tables.ts'
+import { isUserId } from '../messaging-api/user-id.ts'
+import type { ChangeFact, InboundFact } from './envelope.ts'
+import type { NamedPerson } from './person.ts'
+import type { Own, SignedFacts } from './signed-facts.ts'
+
+type Named = NamedPerson & { readonly tenant: string; readonly phoneNumberId: string }
+export type Known<F> = F & { readonly recipient: string }
+
+/**
+ * Finds the recipients of the people in webhooks; learns which numbers and user ids belong together, and moves the
+ * conversations of people whose number or id turns out to be another. Locks identities and what moves.
+ */
+export const recognise = async (tx: Tx, facts: SignedFacts, keyring: Keyring | undefined) => {
+  const changes = await storeChanges(tx, facts.changes)
+  const presses = await findPressers(tx, facts.inbound, keyring)
+  const inbound = facts.inbound.map(fact => ({ ...fact, ...presses.get(fact) }))
+  const people: Named[] = [...inbound, ...facts.preferences, ...facts.echoes]
+  const paired = facts.statuses.filter(({ phone, userId }) => phone !== undefined && userId !== undefined)
+  const sightings = [...people, ...paired].flatMap(({ tenant, phone: recipient, userId, username }): Sighting[] =>
+    userId === undefined ? [] : [{ tenant, userId, username, recipient }],
+  )
+  const { find, moves } = await identify(tx, [...changes.flatMap(readChange), ...sightings])
+  const know = <F extends Named>(fact: F): Known<F>[] => {
+    const { tenant, phone, userId } = fact
+    const recipient = phone ?? (userId && find({ tenant, userId }))
+    return recipient === undefined ? [] : [{ ...fact, recipient }]
+  }
+  const moved = [...moves, ...changes.flatMap(change => readMove(change, find))]
+  const known = {
+    inbound: inbound.flatMap(know),
+    preferences: facts.preferences.flatMap(know),
+    echoes: facts.echoes.flatMap(know),
+  }
+  await movePeople(tx, moved, [...known.inbound, ...known.preferences])
+  return { ...known, moved }
+}
+
+/** Stores system messages; returns the new ones: an old one that comes again must not move who has the number now. */
+const storeChanges = async (tx: Tx, changes: readonly Own<ChangeFact>[]): Promise<Own<ChangeFact>[]> => {
+  const messages = changes.map(({ phone, userId, ...fact }) => {
+    const none = { text: undefined, mediaId: undefined, isHandled: true }
+    return { ...fact, ...none, recipient: phone ?? userId ?? '', type: 'system' }
+  })
+  const stored = await insertInbound(tx, messages)
+  return changes.filter(({ tenant, messageId }) => stored.has(`${tenant} ${messageId}`))
+}
+
+/** Returns what a change says of the new user id, and of the one that it replaces. */
+const readChange = ({ tenant, phone, userId, before }: Own<ChangeFact>): Sighting[] => [
+  ...(userId === undefined ? [] : [{ tenant, userId, recipient: phone }]),
+  ...(before.userId === undefined || before.userId === userId
+    ? []
+    : [{ tenant, userId: before.userId, recipient: phone ?? userId, isChange: true }]),
+]
+
+/** Returns the move away from a number that the person gave up. */
+const readMove = ({ tenant, phone, userId, before }: Own<ChangeFact>, find: (of: Sighting) => string): Move[] => {
+  const to = phone ?? (userId && find({ tenant, userId }))
+  return before.phone === undefined || to === undefined || to === before.phone
+    ? []
+    : [{ tenant, from: before.phone, to }]
+}
+
+/**
+ * Finds the people who pressed our buttons, if a webhook does not give their number: the sealed payload opens only for
+ * the recipient of the message that `context` names.
+ */
+const findPressers = async (tx: Tx, inbound: readonly Own<InboundFact>[], keyring: Keyring | undefined) => {
+  const pressed = inbound.filter(({ phone, payload }) => phone === undefined && payload?.startsWith(tokenPrefix))
+  const found = new Map<Own<InboundFact>, NamedPerson>()
+  if (!keyring || pressed.length === 0) return found
+  const [tenants, numbers, ids] = toColumns(pressed, 'tenant', 'phoneNumberId', 'context')
+  const rows = await prepared<{ key: string; recipient: string }>(tx, 'find_pressed')`
+    select m.tenant_id || ' ' || m.provider_message_id as key, m.recipient
+    from unnest(${tenants}::text[], ${numbers}::text[], ${ids}::text[])
+      as given (tenant_id, phone_number_id, provider_message_id)
+    join messages m using (tenant_id, phone_number_id, provider_message_id)`
+  const recipients = new Map(rows.map(({ key, recipient }) => [key, recipient]))
+  for (const fact of pressed) {
+    const { tenant, phoneNumberId, payload = '', at } = fact
+    const recipient = recipients.get(`${tenant} ${fact.context}`)
+    if (recipient === undefined) continue
+    const opened = openButton(keyring, { tenant, phoneNumberId, recipient }, payload, at, at)
+    if (opened.kind !== 'unreadable')
+      found.set(fact, isUserId(recipient) ? { userId: fact.userId ?? recipient } : { phone: recipient })
+  }
+  return found
+}

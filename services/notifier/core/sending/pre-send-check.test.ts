@@ -1,0 +1,34 @@
+import t from 'tap'
+import { claimedMessage } from '../../test/fixture.ts'
+import type { ClaimedMessage } from './message.ts'
+import { findBlockReason } from './pre-send-check.ts'
+
+const now = new Date('2026-11-21T12:00:00Z')
+const hoursAgo = (hours: number): Date => new Date(now.getTime() - hours * 3_600_000)
+
+const message = claimedMessage({ plan: 'free' })
+const wrote = (hours: number) => ({ lastInboundAt: hoursAgo(hours), optedOutAt: null, marketingOutAt: null })
+const optedOut = { lastInboundAt: hoursAgo(1), optedOutAt: hoursAgo(1), marketingOutAt: null }
+const noMarketing = { ...wrote(1), marketingOutAt: hoursAgo(1) }
+
+const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
+  ['paid, nobody wrote', { plan: 'paid' }, undefined],
+  ['paid, opted out', { plan: 'paid', conversation: optedOut }, 'cancelled'],
+  ['paid, opted out, about a parcel under way', { plan: 'paid', conversation: optedOut, isExempt: true }, undefined],
+  ['marketing, opted out of it', { conversation: noMarketing, isMarketing: true }, 'cancelled'],
+  ['exempt marketing, opted out of it', { conversation: noMarketing, isMarketing: true, isExempt: true }, 'cancelled'],
+  ['utility, opted out of marketing', { conversation: noMarketing }, undefined],
+  ['paid, template held', { plan: 'paid', templateHold: 'refused' }, 'deferred'],
+  ['superseded', { plan: 'paid', supersededBy: 'superseded by key_13' }, 'cancelled'],
+  ['free, nobody wrote', {}, 'failed'],
+  ['free, nobody wrote, may be held', { holdsUntilOpen: true }, 'held'],
+  ['free, written 23 hours ago', { conversation: wrote(23) }, undefined],
+  ['free, written 24 hours ago to the millisecond', { conversation: wrote(24) }, 'failed'],
+  ['free, written 25 hours ago, may be held', { conversation: wrote(25), holdsUntilOpen: true }, 'held'],
+  ['free, open, template held', { conversation: wrote(1), templateHold: 'refused' }, 'deferred'],
+  ['free, opted out, may be held', { conversation: optedOut, holdsUntilOpen: true }, 'cancelled'],
+]
+for (const [what, more, expected] of table)
+  t.test(`the block reason is ${expected ?? 'absent'} for: ${what}`, async t => {
+    t.equal(findBlockReason({ ...message, ...more }, now)?.kind, expected)
+  })

@@ -1,0 +1,159 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { isoTime } from '../../core/database/iso-time.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { failedAttemptKeys, returnedKeys } from '../../core/statuses/statuses.ts'
+
+/** Lists what may be done with a parcel whose delivery failed (docs/staff/failed-deliveries.md). */
+export const instructionActions = ['reattempt', 'reschedule', 'return', 'change_address'] as const
+export type InstructionAction = (typeof instructionActions)[number]
+/** Lists the parties by rank, lowest first: the instruction of a higher party overrides those of lower ones. */
+export const parties = ['company', 'merchant', 'customer', 'staff'] as const
+export type Party = (typeof parties)[number]
+
+const isFailed = (statusKey: string): boolean => failedAttemptKeys.includes(statusKey)
+
+/** Describes a written move of locked orders; `current` holds the status of each order before the move. */
+interface WrittenMove {
+  readonly current: readonly { waybill_number: string; status_key: string }[]
+  readonly statusKey: string
+  readonly reasonCode: string | null
+}
+
+/**
+ * Opens an attempt when an order gets a status of a failed delivery, stores a later reason while the order has such a
+ * status, and closes the attempt when the order leaves these statuses.
+ */
+export const followMove = async (tx: Tx, tenant: string, { current, statusKey, reasonCode }: WrittenMove) => {
+  const selectWaybills = (wereFailed: boolean) =>
+    current.filter(order => isFailed(order.status_key) === wereFailed).map(order => order.waybill_number)
+  const [failedBefore, others] = [selectWaybills(true), selectWaybills(false)]
+  if (!isFailed(statusKey)) {
+    if (failedBefore.length > 0) await tx.client.query(endSql, [tenant, failedBefore])
+    return
+  }
+  if (others.length > 0) await tx.client.query(beginSql, [tenant, others, reasonCode])
+  if (failedBefore.length > 0 && reasonCode !== null)
+    await tx.client.query(nameReasonSql, [tenant, failedBefore, reasonCode])
+}
+
+const beginSql = `
+  with clock as materialized (
+    select clock_timestamp() as now
+  ), failed as (
+    select orders.tenant_id, orders.waybill_number, orders.merchant_id, 1 + coalesce((
+        select max(earlier.attempt_no) from attempts earlier
+        where earlier.tenant_id = orders.tenant_id and earlier.waybill_number = orders.waybill_number
+      ), 0) as attempt_no, clock.now, tenants.instruction_hours
+    from clock, orders join tenants on tenants.tenant_id = orders.tenant_id
+    where orders.tenant_id = $1 and orders.waybill_number = any($2::text[])
+  ), begun as (
+    insert into attempts (tenant_id, waybill_number, attempt_no, merchant_id, reason_code, failed_at, due_at)
+    select $1, waybill_number, attempt_no, merchant_id, $3::text, now, now + make_interval(hours => instruction_hours)
+    from failed order by waybill_number returning tenant_id
+  )
+  select count(*) from begun`
+
+const endSql = `
+  update attempts set is_open = false where tenant_id = $1 and waybill_number = any($2::text[]) and is_open`
+
+const nameReasonSql = `
+  update attempts set reason_code = $3 where tenant_id = $1 and waybill_number = any($2::text[]) and is_open`
+
+/**
+ * Follows a move that was taken back: deletes the attempt of a failure that did not happen, and its instructions;
+ * reopens the attempt that the order is in again; or restores the reason from before the move. The order is locked.
+ */
+export const followTakeBack = async (tx: Tx, tenant: string, waybill: string, from: string, to: string) => {
+  if (!isFailed(from) && !isFailed(to)) return
+  if (isFailed(from) && isFailed(to)) {
+    const [latest] = await tx.rows(latestReasonSql, [tenant, waybill, failedAttemptKeys])
+    await tx.client.query(nameReasonSql, [tenant, [waybill], latest?.reason_code ?? null])
+    return
+  }
+  await tx.client.query(isFailed(from) ? forgetSql : reopenSql, [tenant, waybill])
+}
+
+/** Selects the latest reason of the failure that an order is in. */
+const latestReasonSql = `
+  select reason_code from order_events
+  where tenant_id = $1 and waybill_number = $2 and is_counted and reason_code is not null and event_id > coalesce((
+      select max(event_id) from order_events before
+      where before.tenant_id = $1 and before.waybill_number = $2 and before.is_counted
+        and before.status_key <> all($3::text[])
+    ), 0)
+  order by event_id desc limit 1`
+
+const newestSql = `
+  tenant_id = $1 and waybill_number = $2 and attempt_no = (
+    select max(newest.attempt_no) from attempts newest where newest.tenant_id = $1 and newest.waybill_number = $2)`
+const forgetSql = `
+  with forgotten as (
+    delete from attempts where ${newestSql} returning tenant_id, waybill_number, attempt_no
+  )
+  delete from instructions using forgotten
+  where instructions.tenant_id = $1 and instructions.waybill_number = $2
+    and forgotten.tenant_id = instructions.tenant_id and forgotten.attempt_no = instructions.attempt_no`
+const reopenSql = `update attempts set is_open = true where ${newestSql}`
+
+export interface OpenAttempt {
+  readonly attempt_no: number
+  readonly action: InstructionAction | null
+  readonly given_as: Party | null
+  readonly due_at: string
+  readonly is_late: boolean
+}
+
+/** Finds the open attempt of a locked order. */
+export const findOpenAttempt = async (tx: Tx, tenant: string, waybill: string): Promise<OpenAttempt | undefined> =>
+  (await tx.rows(openAttemptSql, [tenant, waybill]))[0]
+
+const openAttemptSql = `
+  select attempt_no, action, given_as, ${isoTime('due_at')} as due_at, due_at < clock_timestamp() as is_late
+  from attempts where tenant_id = $1 and waybill_number = $2 and is_open`
+
+/** Lists the parcels to be delivered again by a day, YYYY-MM-DD; those that have waited longest come first. */
+export const findReattempts = async (tx: Tx, tenant: string, day: string, limit: number): Promise<string[]> =>
+  (await tx.rows(reattemptsSql, [tenant, day, limit])).map(row => row.waybill_number)
+
+const reattemptsSql = `
+  select waybill_number from attempts
+  where tenant_id = $1 and is_open and coalesce(on_date <= $2::date, action in ('reattempt', 'change_address'))
+    and action <> 'return'
+  order by attempt_id limit $3`
+
+/** Describes a reason why a delivery failed or a parcel goes back, from the company's list. */
+export interface FailureReason {
+  readonly code: string
+  readonly name: string
+}
+
+/** Lists the reasons of a company whose file has none of its own (docs/staff/failed-deliveries.md#reasons). */
+export const usualReasons: readonly FailureReason[] = [
+  { code: 'not_home', name: 'Nobody at home' },
+  { code: 'refused', name: 'Refused by the recipient' },
+  { code: 'wrong_address', name: 'Wrong address' },
+  { code: 'phone_off', name: 'Phone off' },
+  { code: 'another_day', name: 'Asked for another day' },
+  { code: 'no_cash', name: 'No cash' },
+  { code: 'other', name: 'Other' },
+]
+
+/** Reads the reasons of a tenant, in the order of its list. */
+export const findReasons = async (tx: Tx, tenant: string): Promise<readonly FailureReason[]> => {
+  const [row] = await tx.rows('select failure_reasons from tenants where tenant_id = $1', [tenant])
+  return row?.failure_reasons ? JSON.parse(row.failure_reasons) : usualReasons
+}
+
+/** Returns the errors of a move to `statusKey` with this reason, which is optional. */
+export const checkReason = async (
+  tx: Tx,
+  tenant: string,
+  statusKey: string,
+  code: string | undefined,
+): Promise<FieldErrors> => {
+  if (code === undefined) return {}
+  if (![...failedAttemptKeys, ...returnedKeys].includes(statusKey))
+    return { reason_code: ['Leave this out: the status is neither of a failed delivery nor of a return.'] }
+  const codes = (await findReasons(tx, tenant)).map(reason => reason.code)
+  return codes.includes(code) ? {} : { reason_code: [`The reason_code may be ${codes.join(', ')}.`] }
+}

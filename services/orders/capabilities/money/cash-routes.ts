@@ -1,0 +1,157 @@
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import { isoTime } from '../../core/database/iso-time.ts'
+import { addAction } from './action.ts'
+import { Handover, handOver, handoverColumns, handoverStates, NewHandover, Settlement, settleHandover } from './cash.ts'
+import { Deposit, deposit, isUnbankedSql, NewDeposit } from './deposits.ts'
+import { nullable, sum } from './fields.ts'
+import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
+import { hasLaterSql } from './parcels.ts'
+
+const lying = {
+  parcels: Type.Integer({ examples: [12] }),
+  amount: Type.Number({ examples: [31000] }),
+  since: nullable(),
+}
+const Cash = Type.Object(
+  {
+    currency: Type.String(),
+    ceiling: Type.Union([Type.Number(), Type.Null()], { examples: [50000] }),
+    people: Type.Array(
+      Type.Object({
+        name: Type.String({ examples: ['Nimal'] }),
+        ...lying,
+        debt: sum('The sum owed from earlier handovers.', 500),
+        above_ceiling: Type.Boolean({ examples: [false] }),
+      }),
+    ),
+    office: Type.Object(lying, { description: 'The cash and repaid debts, less missing sums.' }),
+    clearing: Type.Object(lying, {
+      description: 'The money paid by card, QR or transfer that is not in the bank yet.',
+    }),
+  },
+  { title: 'Cash' },
+)
+type Cash = Static<typeof Cash>
+const HandoverQuery = listQuery({}, { state: oneOf(handoverStates, 'Default: all.') })
+
+/** Serves staff: shows who holds cash, takes it from riders, and books deposits at the bank. */
+export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  acceptJson(app)
+  const reading = {
+    operationId: 'getCash',
+    summary: 'List who holds how much cash, and since when',
+    response: { 200: Type.Object({ data: Cash }) },
+  }
+  app.get('/cash', { schema: reading }, async ({ staff: { tenant } }) => {
+    const query = { name: 'read_cash', text: cashSql, values: [tenant] }
+    const [data] = await readInTenant<Cash>(pool, tenant, query)
+    return { data: data as Cash }
+  })
+  const listing = {
+    operationId: 'listHandovers',
+    summary: 'List the newest 100 handovers, newest first',
+    querystring: HandoverQuery.schema,
+    response: { 200: Type.Object({ data: Type.Array(Handover) }) },
+  }
+  app.get('/cash/handover', { schema: listing }, async ({ staff: { tenant }, query }) => {
+    const { state = null } = HandoverQuery.read(query)
+    const wanted = { name: 'list_handovers', text: handoversSql, values: [tenant, state] }
+    return { data: await readInTenant<Handover>(pool, tenant, wanted) }
+  })
+  addAction(app, pool, {
+    path: '/cash/handover',
+    operationId: 'handOverCash',
+    action: 'cash.handed_over',
+    summary: 'Take the cash that a person collected',
+    description: 'The handover stays open, and clears nothing, while the expected, declared and counted sums differ.',
+    message: 'Cash Handed Over Successfully',
+    body: NewHandover,
+    data: Handover,
+    act: handOver,
+  })
+  addAction(app, pool, {
+    path: '/cash/handover/:handover_id/settle',
+    params: Type.Object({ handover_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) }),
+    operationId: 'settleHandover',
+    action: 'cash.settled',
+    summary: 'Decide on a handover whose sums differ',
+    description: 'A second person decides: the collector owes the difference, or it is written off.',
+    message: 'Handover Settled Successfully',
+    body: Settlement,
+    data: Handover,
+    act: settleHandover,
+  })
+  addAction(app, pool, {
+    path: '/cash/deposit',
+    operationId: 'depositCash',
+    action: 'cash.deposited',
+    summary: 'Book a deposit at the bank',
+    description: 'A repetition of the bank_reference with the same amount changes nothing.',
+    message: 'Cash Deposited Successfully',
+    body: NewDeposit,
+    data: Deposit,
+    act: deposit,
+  })
+}
+
+const handoversSql = `
+  select ${handoverColumns} from cash_handovers where tenant_id = $1 and ($2::text is null or state = $2)
+  order by cash_handovers.handover_id desc limit 100`
+
+const lyingSql = (amount = 'coalesce(sum(cod), 0)'): string =>
+  `count(waybill_number)::int as parcels, (${amount})::float8 as amount, ${isoTime('min(at)')} as since`
+
+/**
+ * Reads lines whose money is not in the bank, balances of the last folded day and the transfers since, and skips
+ * everything that is settled.
+ */
+const cashSql = `
+  with recursive lying as (
+    select cash_account, waybill_number, cod, ${isUnbankedSql} as is_here, uuid_extract_timestamp(journal_id) as at
+    from money_lines line
+    where tenant_id = $1 and banked_by is null and kind = 'delivered' and cod > 0
+      and not ${hasLaterSql('delivery_reversed')}
+  ), collector as (
+    (select collected_by as name from cash_handovers where tenant_id = $1 order by collected_by limit 1)
+    union all
+    select following.name from collector cross join lateral (
+      select collected_by as name from cash_handovers
+      where tenant_id = $1 and collected_by > collector.name order by collected_by limit 1
+    ) following
+  ), account as (
+    select 'rider:' || name as account from collector union all select 'office'
+  ), recent as (
+    select account, sum(amount) as amount from (
+      select debit as account, amount from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql}
+      union all
+      select credit, -amount from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql}
+    ) side where account = 'office' or account like 'rider:%' group by 1
+  ), balance as (
+    select account.account, ${foldedBalanceSql('account.account')} + coalesce(amount, 0) as amount
+    from account left join recent on recent.account = account.account
+  ), held as (
+    select cash_account, sum(cod) as cod, ${lyingSql()} from lying where cash_account <> 'clearing' and not is_here
+      group by 1
+  ), people as (
+    select substr(coalesce(cash_account, account), 7) as name, coalesce(parcels, 0) as parcels,
+      coalesce(held.amount, 0) as amount, since,
+      coalesce((balance.amount - coalesce(cod, 0))::float8, 0) as debt,
+        coalesce(held.amount, 0) > coalesce(cash_ceiling, 'infinity') as above_ceiling
+    from held full join (select * from balance where account <> 'office') balance on account = cash_account
+      cross join tenants
+    where tenants.tenant_id = $1 and (parcels > 0 or balance.amount <> 0)
+  )
+  select currency, cash_ceiling::float8 as ceiling,
+    coalesce((select json_agg(people order by amount desc, name) from people), '[]') as people,
+    (select to_json(office) from (
+      select ${lyingSql(`select amount from balance where account = 'office'`)} from lying where is_here
+        and cash_account <> 'clearing'
+    ) office) as office,
+    (select to_json(clearing) from (select ${lyingSql()} from lying where cash_account = 'clearing') clearing)
+      as clearing
+  from tenants where tenant_id = $1`

@@ -1,0 +1,219 @@
+import { deepStrictEqual } from 'node:assert'
+import t from 'tap'
+import { ordersFixture } from '../../test/orders-fixture.ts'
+import { shortStatuses, tenantFile } from '../../test/tenant.ts'
+import { checkLedger, listFindings } from './check-ledger.ts'
+
+t.test('cash', async t => {
+  const { make, move, request, staffOf, staffGet, pool, rows } = await ordersFixture(t, {
+    file: { ...tenantFile(), statuses: shortStatuses },
+  })
+  const [cashier, manager] = [await staffOf('Chamari'), await staffOf('Ruwan')]
+  const post = (path: string, body: object, token = cashier, headers = {}) =>
+    request('POST', `/api/staff/cash/${path}`, body, { token, headers })
+  const deliver = async (waybills: string[], collected_by: string, collected = {}) => {
+    await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    t.equal((await move(waybills, 'key_13', { collected_by, collected })).status, 200)
+  }
+  const readCash = async () => (await staffGet('/cash')).body.data
+  const findPerson = async (name: string) =>
+    (await readCash()).people.find((person: { name: string }) => person.name === name)
+  t.afterEach(async () => {
+    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+  })
+
+  t.test('a person hands over all that they hold, and it goes to the bank', async t => {
+    await deliver(['DM91000001', 'DM91000002'], 'Nimal')
+    t.match(await findPerson('Nimal'), { parcels: 2, amount: 2000, debt: 0, above_ceiling: false, since: /Z$/ })
+    const done = await post('handover', { collected_by: 'Nimal', declared: 2000, counted: 2000 })
+    t.equal(done.status, 200, JSON.stringify(done.body))
+    t.match(done.body.data, { state: 'cleared', expected: 2000, taken_by: 'Chamari', settled_by: null })
+    t.equal(await findPerson('Nimal'), undefined)
+    t.match((await readCash()).office, { parcels: 2, amount: 2000 })
+    const wrong = await post('deposit', { amount: 1999.99, bank_reference: 'BOC 1' })
+    t.strictSame(wrong.body.errors, {
+      amount: ['The amount 1999.99 is not the 2000 on hand. Name the waybill_numbers of a part.'],
+    })
+    const banked = await post('deposit', { amount: 2000, bank_reference: 'BOC 1' })
+    t.match(banked.body.data, { amount: 2000, parcels: 2, bank_reference: 'BOC 1' })
+    t.strictSame(
+      (await post('deposit', { amount: 2000, bank_reference: 'BOC 1' })).body,
+      banked.body,
+      'a reference is deposited once',
+    )
+    t.equal((await post('deposit', { amount: 1, bank_reference: 'BOC 1' })).status, 422)
+    t.match(await readCash(), { office: { parcels: 0, amount: 0, since: null }, people: [] })
+    t.equal(
+      (await post('handover', { collected_by: 'Nimal', declared: 0, counted: 0 })).body.errors.collected_by[0],
+      'Nimal holds no cash.',
+    )
+  })
+
+  t.test(
+    'a handover that is short clears nothing until a second person decides; the next handover includes the debt',
+    async t => {
+      await deliver(['DM91000011', 'DM91000012'], 'Sunil')
+      const { data } = (await post('handover', { collected_by: 'Sunil', declared: 2000, counted: 1800 })).body
+      t.match(data, { state: 'open', expected: 2000 })
+      t.match(await findPerson('Sunil'), { amount: 2000 })
+      const again = await post('handover', { collected_by: 'Sunil', declared: 2000, counted: 2000 })
+      t.match(again.body.errors, {
+        collected_by: [`Settle handover ${data.handover_id} of Sunil first: its sums differ.`],
+      })
+      const settle = (body: object, token?: string) => post(`handover/${data.handover_id}/settle`, body, token)
+      t.equal(
+        (await settle({ settle_as: 'owed', reason: 'Friday' })).status,
+        422,
+        'whoever took the cash may not settle',
+      )
+      t.match((await settle({ settle_as: 'owed', reason: 'Friday' }, manager)).body.data, {
+        state: 'owed',
+        settled_by: 'Ruwan',
+      })
+      t.equal(
+        (await settle({ settle_as: 'owed', reason: 'Friday' }, manager)).status,
+        422,
+        'a handover is settled once',
+      )
+      t.match(await findPerson('Sunil'), { parcels: 0, amount: 0, debt: 200 })
+      t.match((await readCash()).office, { parcels: 2, amount: 1800 })
+      const paid = await post('handover', { collected_by: 'Sunil', declared: 200, counted: 200 })
+      t.match(paid.body.data, { state: 'cleared', expected: 200, debt: 200, waybill_numbers: [] })
+      t.equal(await findPerson('Sunil'), undefined)
+      t.equal((await post('deposit', { amount: 2000, bank_reference: 'BOC 2' })).status, 200)
+      t.match((await readCash()).office, { parcels: 0, amount: 0 })
+    },
+  )
+
+  t.test('surplus cash can be written off', async t => {
+    await deliver(['DM91000021'], 'Kasun')
+    const { data } = (await post('handover', { collected_by: 'Kasun', declared: 1050, counted: 1050 })).body
+    t.equal(
+      (await post(`handover/${data.handover_id}/settle`, { settle_as: 'written_off', reason: 'A tip' }, manager))
+        .status,
+      200,
+    )
+    t.equal(await findPerson('Kasun'), undefined)
+    t.equal((await post('deposit', { amount: 1050, bank_reference: 'BOC 3' })).status, 200)
+    const found = await rows(
+      `select debit, credit, amount::float8 from ledger_transfers where 'differences' in (debit, credit)`,
+    )
+    t.strictSame(found, [{ debit: 'office', credit: 'differences', amount: 50 }])
+  })
+
+  t.test('one of 20 concurrent handovers of a person clears; a handover of a part names its waybills', async t => {
+    await deliver(['DM91000031', 'DM91000032', 'DM91000033'], 'Amal')
+    const part = { collected_by: 'Amal', declared: 1000, counted: 1000, waybill_numbers: ['DM91000031'] }
+    t.match((await post('handover', part)).body.data, { state: 'cleared', expected: 1000, debt: 0 })
+    t.match((await post('handover', part)).body.errors, {
+      'waybill_numbers.0': ['Amal holds no cash for DM91000031: leave it out, or name the person who holds it.'],
+    })
+    const all = { collected_by: 'Amal', declared: 2000, counted: 2000 }
+    const responses = await Promise.all(Array.from({ length: 20 }, () => post('handover', all)))
+    t.strictSame(responses.map(({ status }) => status).sort(), [200, ...Array(19).fill(422)])
+    const key = { 'idempotency-key': 'deposit-4' }
+    const body = { amount: 3000, bank_reference: 'BOC 4' }
+    const twice = await Promise.all([post('deposit', body, cashier, key), post('deposit', body, cashier, key)])
+    t.ok(twice.every(({ status }) => status === 200 || status === 409))
+    t.strictSame(await rows(`select parcels from cash_deposits where bank_reference = 'BOC 4'`), [{ parcels: 3 }])
+  })
+
+  t.test('a card payment waits in clearing for a deposit that names its waybill', async t => {
+    await deliver(['DM91000041'], 'Amal', { DM91000041: { method: 'card' } })
+    t.match((await readCash()).clearing, { parcels: 1, amount: 1000 })
+    t.equal(await findPerson('Amal'), undefined)
+    const body = { amount: 1000, bank_reference: 'Cards 1', waybill_numbers: ['DM91000041'] }
+    t.equal((await post('deposit', body)).status, 200)
+    t.match((await readCash()).clearing, { parcels: 0, amount: 0 })
+    t.match((await post('deposit', { ...body, bank_reference: 'Cards 2' })).body.errors, {
+      'waybill_numbers.0': [/DM91000041/],
+    })
+  })
+
+  t.test('surplus cash can be owed to the person, whose next handover is that much less', async t => {
+    await deliver(['DM91000051'], 'Ravi')
+    const { data } = (await post('handover', { collected_by: 'Ravi', declared: 1050, counted: 1050 })).body
+    const settled = await post(`handover/${data.handover_id}/settle`, { settle_as: 'owed', reason: 'His own' }, manager)
+    t.match(settled.body.data, { state: 'owed' }, JSON.stringify(settled.body))
+    t.match(await findPerson('Ravi'), { parcels: 0, debt: -50 })
+    await deliver(['DM91000052'], 'Ravi')
+    const next = await post('handover', { collected_by: 'Ravi', declared: 950, counted: 950 })
+    t.match(next.body.data, { state: 'cleared', expected: 950, debt: -50 })
+    t.strictSame((await post('deposit', { amount: 0, bank_reference: 'BOC 5' })).body.errors, {
+      amount: ['The amount 0 is not the 2000 on hand. Name the waybill_numbers of a part.'],
+    })
+    t.equal((await post('deposit', { amount: 2000, bank_reference: 'BOC 5' })).status, 200)
+    t.strictSame((await post('deposit', { amount: 0, bank_reference: 'BOC 6' })).body.errors, {
+      amount: ['There is nothing to deposit.'],
+    })
+  })
+
+  t.test('a handover leaves out a parcel delivered while it waits for a lock', async t => {
+    await deliver(['DM91000061'], 'Tharindu')
+    const client = await pool.connect()
+    await client.query(`begin; set local app.tenant = 'demo'`)
+    await client.query(`select 1 from orders where waybill_number = 'DM91000061' for no key update`)
+    const waiting = post('handover', { collected_by: 'Tharindu', declared: 1000, counted: 1000 })
+    const isWaiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    for (let tries = 0; tries < 500 && (await rows(isWaiting)).length === 0; tries++);
+    await deliver(['DM91000062'], 'Tharindu')
+    await client.query('commit')
+    client.release()
+    t.match((await waiting).body.data, { state: 'cleared', waybill_numbers: ['DM91000061'], expected: 1000 })
+    t.match(await findPerson('Tharindu'), { parcels: 1, amount: 1000 })
+    const rest = { collected_by: 'Tharindu', declared: 1000, counted: 1000 }
+    t.match((await post('handover', rest)).body.data, { state: 'cleared', waybill_numbers: ['DM91000062'] })
+  })
+
+  t.test('an error names the index of a waybill as it was given, even after a repeated waybill', async t => {
+    await deliver(['DM91000071'], 'Sunil')
+    const waybill_numbers = ['DM91000071', 'DM91000071', 'DM91000072']
+    const refused = await post('handover', { collected_by: 'Sunil', waybill_numbers, declared: 1000, counted: 1000 })
+    t.strictSame(Object.keys(refused.body.errors), ['waybill_numbers.2'])
+  })
+
+  t.test('refuses fractions of a cent and unknown handovers', async t => {
+    const fraction = await post('handover', { collected_by: 'Amal', declared: 1.005, counted: 1 })
+    t.strictSame(fraction.body.errors, { declared: ['The declared 1.005 has more than two decimals.'] })
+    const body = { settle_as: 'owed', reason: 'x' }
+    t.equal((await post('handover/99999999999999999/settle', body)).status, 404)
+    t.equal((await post('handover/x/settle', body)).status, 422)
+  })
+
+  t.test('the check finds a handover whose expected sum differs from its parcels', async t => {
+    const ofTharindu = `where handover_id = (select min(handover_id) from cash_handovers
+      where collected_by = 'Tharindu')`
+    const [{ handover_id }] = await rows(
+      `update cash_handovers set expected = expected + 1 ${ofTharindu} returning handover_id`,
+    )
+    t.strictSame((await checkLedger(pool, 'demo')).wrong_handovers, [handover_id])
+    await rows(`update cash_handovers set expected = expected - 1 ${ofTharindu}`)
+  })
+
+  t.test(
+    'the check finds a deposit that differs from its parcels, and parcels whose deposit does not exist',
+    async t => {
+      const wrong = async () => (await checkLedger(pool, 'demo')).wrong_deposits
+      const ofDeposit = `where deposit_id = (select deposit_id from cash_deposits where bank_reference = 'BOC 1')`
+      const [{ deposit_id: id }] = await rows(
+        `update cash_deposits set amount = 2001 ${ofDeposit} returning deposit_id`,
+      )
+      t.strictSame(await wrong(), [id])
+      await rows(`update cash_deposits set amount = 2000, parcels = 3 ${ofDeposit}`)
+      t.strictSame(await wrong(), [id])
+      await rows(`update cash_deposits set parcels = 2, other = 1 ${ofDeposit}`)
+      t.strictSame(await wrong(), [id])
+      await rows(`update cash_deposits set other = 0 ${ofDeposit}`)
+      const other = '0199c0de-0000-7000-8000-000000000001'
+      await rows(`update money_lines set banked_by = $1 where banked_by = $2`, [other, id])
+      t.strictSame(await wrong(), [other, id].sort())
+      await rows(`update money_lines set banked_by = $2 where banked_by = $1`, [other, id])
+    },
+  )
+
+  t.test('lists all handovers, or only those in one state', async t => {
+    t.equal((await staffGet('/cash/handover')).body.data.length, 10)
+    t.strictSame((await staffGet('/cash/handover?state=open')).body.data, [])
+    t.equal((await staffGet('/cash/handover?state=lost')).status, 422)
+  })
+})

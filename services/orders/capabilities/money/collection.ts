@@ -1,0 +1,91 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import type { Booking } from '../../core/statuses/statuses.ts'
+import { mostCollected, Reason, Waybill } from './fields.ts'
+import { isInHundredths } from './ledger.ts'
+
+/** Lists the ways to pay. Only cash stays with the person who collected it. */
+const methods = ['cash', 'card', 'qr', 'transfer'] as const
+
+/** Limits the waybills that a response names as not part of the move. */
+const maxForeign = 100
+
+export const Collected = Type.Record(
+  Waybill,
+  Type.Object(
+    {
+      amount: Type.Optional(
+        Type.Number({
+          minimum: 0,
+          maximum: mostCollected,
+          must: `be an amount from 0 to ${mostCollected}`,
+          description: 'The amount, with at most two decimals. Default: the COD.',
+        }),
+      ),
+      method: Type.Optional(
+        Type.Union(
+          methods.map(method => Type.Literal(method)),
+          { description: 'Default: cash.', must: `be ${methods.join(', ')}` },
+        ),
+      ),
+      reason: Type.Optional(Reason),
+    },
+    { additionalProperties: false },
+  ),
+  { description: 'The amounts that recipients paid, by waybill number, for statuses that book a delivery.' },
+)
+
+/** Describes who collected the cash of a delivery, and which payments differ from the COD in cash. */
+export interface Collection {
+  /** null: the mover. */
+  readonly collectedBy: string | null
+  readonly collected: Static<typeof Collected>
+}
+
+/**
+ * Lists the errors of the amounts collected by a move that books `booking`. `cods` holds the COD of each order that the
+ * mover may see. An amount other than the COD needs a reason; a partial delivery needs an amount if there is a COD.
+ */
+export const checkCollection = (
+  { collectedBy, collected }: Collection,
+  booking: Booking,
+  waybills: readonly string[],
+  cods: ReadonlyMap<string, number>,
+): FieldErrors => {
+  const isDelivery = booking === 'delivery' || booking === 'partial_delivery'
+  const errors: FieldErrors = {}
+  if (!isDelivery) {
+    const sentence = 'Leave this out: the status books no delivery.'
+    if (collectedBy !== null) errors.collected_by = [sentence]
+    if (Object.keys(collected).length > 0) errors.collected = [sentence]
+    return errors
+  }
+  const moved = new Set(waybills)
+  const foreign = Object.keys(collected).filter(waybill => !moved.has(waybill))
+  for (const waybill of foreign.slice(0, maxForeign))
+    errors[`collected.${waybill}`] = [`${waybill} is not among the waybill_numbers.`]
+  for (const waybill of waybills) {
+    const { amount, reason } = collected[waybill] ?? {}
+    const cod = cods.get(waybill) ?? 0
+    if (amount !== undefined && !isInHundredths(amount))
+      errors[`collected.${waybill}.amount`] = [`The amount ${amount} has more than two decimals.`]
+    else if (amount === undefined && booking === 'partial_delivery' && cod > 0)
+      errors[`collected.${waybill}.amount`] = [`State what was collected for ${waybill}; its COD is ${cod}.`]
+    else if (amount !== undefined && amount !== cod && !reason)
+      errors[`collected.${waybill}.reason`] = [
+        `The amount ${amount} is not the COD of ${waybill}, ${cod}: give a reason.`,
+      ]
+  }
+  return errors
+}
+
+/** Returns the columns of `given` in `deliveryLinesSql`, in order. */
+export const collectionParameters = ({ collected }: Collection): unknown[] => {
+  const given = Object.entries(collected)
+  return [
+    given.map(([waybill]) => waybill),
+    given.map(([, { amount }]) => amount ?? null),
+    given.map(([, { method }]) => method ?? null),
+    given.map(([, { reason }]) => reason?.trim() ?? null),
+  ]
+}

@@ -1,0 +1,164 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { Tx } from '../../core/database/tables.ts'
+import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from './action.ts'
+import { Amount, mostCollected, Reason, Waybill, Waybills } from './fields.ts'
+import { findInvoice, unknownInvoice } from './invoices.ts'
+import { bookJournal } from './ledger.ts'
+import { hasLaterSql, lockParcels, nextLineSql, readClock } from './parcels.ts'
+import { invoiceTermsSql, paidSql } from './payable.ts'
+
+// Lets a merchant dispute parcels of an invoice: their part of its total is held until staff settle the dispute.
+
+export const Dispute = defineBody('Dispute', { waybill_numbers: Waybills, reason: Reason })
+
+/** Holds back the part that parcels add to the total of a submitted invoice; the rest of the invoice proceeds. */
+export const disputeParcels = async (
+  tx: Tx,
+  { tenant, merchantId, id: number, body }: Call<Static<typeof Dispute>>,
+): Promise<Acted<string[]>> => {
+  const { waybill_numbers: waybills, reason } = body
+  const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
+  if (!invoice) return unknownInvoice
+  const { invoice_id, invoice_no, merchant_id, state, total } = invoice
+  if (state !== 'submitted')
+    return refuse('invoice_no', `The invoice is ${state}: only a submitted one can be disputed.`)
+  await lockParcels(tx, tenant, waybills)
+  const { rows } = await tx.client.query(disputableSql, [tenant, invoice_id, waybills])
+  const found = new Map(rows.map(row => [row.waybill_number, row]))
+  const open = await findOpen(tx, [tenant, merchant_id, waybills])
+  const refused = refuseAny(
+    checkEach(waybills, waybill => {
+      const { amount } = found.get(waybill) ?? {}
+      if (amount === undefined) return `${waybill} is not on the invoice ${invoice_no}.`
+      if (open.has(waybill)) return `${waybill} is disputed already.`
+      return amount === 0 && `Nothing of ${waybill} is in the total.`
+    }),
+  )
+  if (refused) return refused
+  const held = rows.reduce((sum, { amount }) => sum + amount, 0)
+  if (Math.round((total - held) * 100) <= 0) return refuse('waybill_numbers', nothingLeft)
+  const { journalId, today } = await readClock(tx, tenant)
+  await tx.client.query(disputeSql, [tenant, invoice_id, waybills, journalId, today, reason])
+  const text = 'update invoices set total = total - $3 where tenant_id = $1 and invoice_id = $2'
+  await tx.client.query(text, [tenant, invoice_id, held.toFixed(2)])
+  await bookJournal(tx, tenant, journalId, waybills)
+  return { kind: 'done', data: waybills, objects: waybills }
+}
+
+const nothingLeft = 'Nothing would be left to pay: ask the courier company to reject or cancel the invoice instead.'
+
+/** Selects the amount that each parcel adds to the total of the invoice $2. */
+const disputableSql = `
+  select waybill_number, sum(${paidSql})::float8 as amount,
+    max(line_no) filter (where kind <> 'disputed') as refers_to, min(line.merchant_id) as merchant_id
+  from money_lines line join ${invoiceTermsSql}
+  where line.tenant_id = $1 and line.invoice_id = $2 and waybill_number = any($3::text[]) group by waybill_number`
+
+const disputeSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, refers_to,
+    invoice_id, disputed_on, booked_on, reason)
+  select $1, waybill_number, next.line_no, $4, merchant_id, 'disputed', amount, refers_to, $2, $2, $5, $6
+  from (${disputableSql}) parcel cross join lateral (
+    select 1 + line_no as line_no from money_lines newest where newest.tenant_id = $1
+      and newest.waybill_number = parcel.waybill_number
+    order by newest.tenant_id desc, newest.waybill_number desc, newest.line_no desc limit 1
+  ) next
+  returning tenant_id`
+
+export const DisputeSettlement = defineBody('DisputeSettlement', {
+  waybill_numbers: Waybills,
+  adjustment: Type.Optional({
+    ...Amount,
+    minimum: -mostCollected,
+    must: 'be an amount',
+    description: 'The amount that the merchant gets in addition; below zero, the merchant gets less.',
+    examples: [100],
+  }),
+  reason: Reason,
+})
+
+/**
+ * Releases the amount held for parcels that the merchant disputes on this invoice, with an adjustment. The merchant's
+ * next invoice takes both.
+ */
+export const settleDispute = async (
+  tx: Tx,
+  { tenant, by, id: number, body }: Call<Static<typeof DisputeSettlement>>,
+): Promise<Acted<string[]>> => {
+  const { waybill_numbers: waybills, adjustment = 0, reason } = body
+  const invoice = await findInvoice(tx, tenant, number)
+  if (!invoice) return unknownInvoice
+  await lockParcels(tx, tenant, waybills)
+  const values = [tenant, invoice.merchant_id, waybills]
+  const open = await findOpen(tx, values, invoice.invoice_id)
+  const errors = checkEach(
+    waybills,
+    waybill => !open.has(waybill) && `No dispute of ${waybill} is open on the invoice ${invoice.invoice_no}.`,
+  )
+  const [tooSmall, most] = [...open].find(([, held]) => adjustment < -Math.abs(held)) ?? []
+  if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall}, ${most}.`]
+  const refused = refuseAny(errors)
+  if (refused) return refused
+  const { journalId, today } = await readClock(tx, tenant)
+  await tx.client.query(releaseSql, [...values, journalId, today, by.name, reason, adjustment])
+  await bookJournal(tx, tenant, journalId, waybills)
+  return { kind: 'done', data: waybills, objects: waybills }
+}
+
+/** Selects the invoice of a dispute. An earlier version forgot it once the invoice was cancelled: any settles it. */
+const isOwnSql = (invoice: string) => `coalesce(line.disputed_on, line.invoice_id, ${invoice}::uuid) = ${invoice}::uuid`
+
+const isOpenSql = `tenant_id = $1 and merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}`
+
+const heldSql = `
+  select waybill_number, held::float8 from money_lines line where ${isOpenSql} and waybill_number = any($3::text[])
+    and ($4::uuid is null or ${isOwnSql('$4')})`
+
+/**
+ * Finds the amount held for each parcel, on one invoice or on any. A parcel has one open dispute at a time, on
+ * whichever of its invoices.
+ */
+const findOpen = async (
+  tx: Tx,
+  values: readonly unknown[],
+  invoiceId: string | null = null,
+): Promise<Map<string, number>> => {
+  const { rows } = await tx.client.query(heldSql, [...values, invoiceId])
+  return new Map(rows.map(row => [row.waybill_number, row.held]))
+}
+
+const releaseSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, adjustment,
+    refers_to, booked_on, staff_name, reason)
+  select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7
+  from money_lines line where ${isOpenSql} and waybill_number = any($3::text[]) returning tenant_id`
+
+export const Compensation = defineBody('Compensation', { waybill_number: Waybill, amount: Amount, reason: Reason })
+
+/** Books an amount that the company owes a merchant for a lost parcel, once. */
+export const compensate = async (
+  tx: Tx,
+  { tenant, by, body: { waybill_number: waybill, amount, reason } }: Call<Static<typeof Compensation>>,
+): Promise<Acted<{ waybill_number: string; amount: number }>> => {
+  if (amount <= 0) return refuse('amount', 'Give an amount above zero.')
+  const [order] = await lockParcels(tx, tenant, [waybill])
+  if (!order) return { kind: 'unknown', what: 'waybill' }
+  const { rows } = await tx.client.query(linesSql, [tenant, waybill])
+  const earlier = rows.find(({ kind }) => kind === 'compensated')
+  if (earlier)
+    return refuse('waybill_number', `${waybill} was compensated with ${earlier.compensation} on ${earlier.booked_on}.`)
+  const { journalId, today } = await readClock(tx, tenant)
+  const values = [tenant, waybill, rows.length + 1, journalId, order.merchant_id, amount, today, by.name, reason]
+  await tx.client.query(compensateSql, values)
+  await bookJournal(tx, tenant, journalId, [waybill])
+  return { kind: 'done', data: { waybill_number: waybill, amount }, objects: [waybill] }
+}
+
+const linesSql = `
+  select kind, compensation::float8, booked_on::text from money_lines line where tenant_id = $1 and waybill_number = $2
+  order by tenant_id, waybill_number, line_no`
+
+const compensateSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, compensation, booked_on,
+    staff_name, reason)
+  values ($1, $2, $3, $4, $5, 'compensated', $6, $7, $8, $9)`

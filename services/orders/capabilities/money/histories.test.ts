@@ -1,0 +1,250 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import t from 'tap'
+import { createChance } from '../../../../test/chance.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { ordersFixture } from '../../test/orders-fixture.ts'
+import { shortStatuses, tenantFile } from '../../test/tenant.ts'
+import { checkLedger, listFindings } from './check-ledger.ts'
+import { foldDay } from './fold.ts'
+
+// Compares random histories of moves, reversals, handovers, invoices, disputes and payments with a model in plain
+// arithmetic. MONEY_SEED repeats a history; MONEY_STEPS makes it longer.
+
+const seed = Number(process.env.MONEY_SEED ?? Date.now() % 1_000_000)
+const steps = Number(process.env.MONEY_STEPS ?? 150)
+const charge = 450
+const returnFee = 150
+
+interface Parcel {
+  readonly waybill: string
+  readonly cod: number
+  state: 'new' | 'delivered' | 'returned'
+  /** The newest move was taken back. */
+  isTaken: boolean
+  place: 'none' | 'rider' | 'office' | 'bank'
+  /**
+   * Holds the amount that the live line leaves for the shop until an invoice takes it; `more` is the amount of further
+   * lines.
+   */
+  owed: number
+  more: number
+  invoice: string | null
+  isCompensated: boolean
+}
+
+t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => {
+  const file = { ...tenantFile(), statuses: shortStatuses }
+  Object.assign(file.rate_cards[0] ?? {}, { return_fee: returnFee })
+  const fixture = await ordersFixture(t, { file })
+  const { make, move, request, staffOf, get, staffGet, pool, rows } = fixture
+  const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
+  const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
+  const { today, shop } = await fixture.readFacts()
+  const random = createChance(seed)
+  const below = (count: number): number => Math.floor(random() * count)
+  const parcels: Parcel[] = Array.from({ length: 24 }, (_, n) => {
+    const fresh = {
+      state: 'new',
+      isTaken: false,
+      place: 'none',
+      owed: 0,
+      more: 0,
+      invoice: null,
+      isCompensated: false,
+    } as const
+    return { ...fresh, waybill: `DM96000${String(n).padStart(3, '0')}`, cod: [0, 300, 1000, 2500][n % 4] ?? 0 }
+  })
+  for (const { waybill, cod } of parcels) await make([waybill], { initial_status_key: 'key_2', cod, weight: 1 })
+  let debt = 0
+  let other = 0
+  let references = 0
+  const live = new Map<string, { state: string; total: number }>()
+  const held = new Map<string, number>()
+  const disputedOn = new Map<string, string>()
+  const settled = new Set<string>()
+  const log: string[] = []
+
+  const sum = (amounts: Iterable<number>): number =>
+    Math.round([...amounts].reduce((total, one) => total + one, 0) * 100) / 100
+  const sumCash = (place: Parcel['place']): number =>
+    sum(parcels.map(parcel => (parcel.place === place && parcel.state === 'delivered' ? parcel.cod : 0)))
+  const isReleased = ({ state, cod, place }: Parcel): boolean => state !== 'delivered' || cod === 0 || place !== 'rider'
+  /** Returns the amount that an invoice made now would take for each parcel. */
+  const listPayable = (): [Parcel, number][] =>
+    parcels.flatMap(parcel => {
+      const line = parcel.invoice === null && isReleased(parcel) ? parcel.owed : 0
+      return line !== 0 || parcel.more !== 0 ? [[parcel, line + parcel.more]] : []
+    })
+
+  const dated = ['money_lines', 'ledger_transfers', 'cash_handovers', 'cash_deposits', 'invoices']
+  let days = 0
+  const acts: Record<string, () => Promise<void>> = {
+    /** Moves the lines booked since the last fold to a day of their own, and folds it. */
+    fold: async () => {
+      const day = `$1::date - 100 + ${days++}`
+      for (const table of dated) await rows(`update ${table} set booked_on = ${day} where booked_on = $1`, [today])
+      await inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))
+    },
+    deliver: async () => {
+      const parcel = parcels[below(parcels.length)] as Parcel
+      const key = random() < 0.8 ? 'key_13' : 'key_21'
+      const { status } = await move([parcel.waybill], key, { ...(key === 'key_13' && { collected_by: 'Nimal' }) })
+      t.equal(status, parcel.state === 'new' ? 200 : 422, `${log.at(-1)} ${parcel.waybill}`)
+      if (status !== 200) return
+      parcel.state = key === 'key_13' ? 'delivered' : 'returned'
+      parcel.place = key === 'key_13' && parcel.cod > 0 ? 'rider' : 'none'
+      parcel.owed = key === 'key_13' ? parcel.cod - charge : -returnFee
+      parcel.isTaken = false
+    },
+    takeBack: async () => {
+      const parcel = parcels[below(parcels.length)] as Parcel
+      const { status } = await post(`/order/${parcel.waybill}/take-back`, { reason: 'wrong' })
+      const isWanted = parcel.state !== 'new' && parcel.invoice === null && ['none', 'rider'].includes(parcel.place)
+      t.equal(status, isWanted ? 200 : 422, `take back ${parcel.waybill} ${JSON.stringify(parcel)}`)
+      if (status === 200) Object.assign(parcel, { state: 'new', place: 'none', owed: 0, isTaken: true })
+    },
+    handOver: async () => {
+      const expected = sumCash('rider') + debt
+      const missing = random() < 0.3 ? Math.min(100, expected) : 0
+      const counted = expected - missing
+      const { status, body } = await post('/cash/handover', { collected_by: 'Nimal', declared: expected, counted })
+      t.equal(status, expected > 0 ? 200 : 422, `hand over ${expected}`)
+      if (status !== 200) return
+      t.equal(body.data.expected, expected)
+      if (missing > 0) {
+        const settle_as = random() < 0.5 ? 'owed' : 'written_off'
+        const settled = await post(`/cash/handover/${body.data.handover_id}/settle`, { settle_as, reason: 'x' }, second)
+        t.equal(settled.status, 200)
+        other += debt - missing
+        debt = settle_as === 'owed' ? missing : 0
+      } else {
+        other += debt
+        debt = 0
+      }
+      for (const parcel of parcels) if (parcel.place === 'rider') parcel.place = 'office'
+    },
+    deposit: async () => {
+      const amount = sumCash('office') + other
+      const { status } = await post('/cash/deposit', {
+        amount: Math.max(amount, 0),
+        bank_reference: `D${references++}`,
+      })
+      t.equal(status, amount > 0 ? 200 : 422, `deposit ${amount}`)
+      if (status !== 200) return
+      other = 0
+      for (const parcel of parcels) if (parcel.place === 'office') parcel.place = 'bank'
+    },
+    invoice: async () => {
+      const due = listPayable()
+      const total = sum(due.map(([, amount]) => amount))
+      const { body } = await post('/invoice', { merchant_id: shop, until: today })
+      t.match(body.data[0], { kind: total > 0 ? 'made' : 'nothing_payable', total }, `invoice ${total}`)
+      if (total <= 0) return
+      const number = body.data[0].invoice_no
+      live.set(number, { state: 'draft', total })
+      for (const [parcel] of due) {
+        if (isReleased(parcel) && parcel.owed !== 0) parcel.invoice ??= number
+        parcel.more = 0
+      }
+    },
+    advance: async () => {
+      const [number, invoice] = [...live].at(below(live.size)) ?? []
+      if (!number || !invoice) return
+      const [path, body, next] = (
+        {
+          draft: ['submit', {}, 'submitted'],
+          submitted: ['approve', {}, 'approved'],
+          approved: ['deposit', { bank_reference: `P${references++}`, paid_on: today }, 'deposited'],
+        } as const
+      )[invoice.state] ?? ['submit', {}, 'none']
+      t.equal((await post(`/invoice/${number}/${path}`, body)).status, 200)
+      invoice.state = next
+      if (next === 'deposited') live.delete(number)
+    },
+    dispute: async () => {
+      const parcel = parcels[below(parcels.length)] as Parcel
+      const invoice = live.get(parcel.invoice ?? '')
+      if (!invoice || parcel.isCompensated || invoice.state !== 'submitted' || held.has(parcel.waybill)) return
+      const { status } = await request('POST', `/api/public/merchant/invoice/${parcel.invoice}/dispute`, {
+        ...{ waybill_numbers: [parcel.waybill], reason: 'x' },
+      })
+      // Once the dispute is settled, the next invoice has the parcel's amount, and this invoice has none of it.
+      const isOff = settled.has(`${parcel.waybill} ${parcel.invoice}`)
+      t.equal(status, invoice.total - parcel.owed > 0 && !isOff ? 200 : 422, `dispute ${parcel.waybill}`)
+      if (status !== 200) return
+      held.set(parcel.waybill, parcel.owed)
+      disputedOn.set(parcel.waybill, parcel.invoice as string)
+      invoice.total = sum([invoice.total, -parcel.owed])
+    },
+    settle: async () => {
+      const [waybill, amount] = [...held].at(below(held.size)) ?? []
+      const parcel = parcels.find(each => each.waybill === waybill)
+      if (!parcel || amount === undefined) return
+      const adjustment = Math.round(random() * 5000) / 100
+      const body = { waybill_numbers: [waybill], adjustment, reason: 'x' }
+      t.equal((await post(`/invoice/${disputedOn.get(parcel.waybill)}/dispute/settle`, body)).status, 200)
+      held.delete(parcel.waybill)
+      settled.add(`${waybill} ${parcel.invoice}`)
+      parcel.more = sum([parcel.more, amount, adjustment])
+    },
+    compensate: async () => {
+      const parcel = parcels[below(parcels.length)] as Parcel
+      const { status } = await post('/compensation', { waybill_number: parcel.waybill, amount: 12.34, reason: 'x' })
+      t.equal(status, parcel.isCompensated ? 422 : 200)
+      if (status === 200) Object.assign(parcel, { isCompensated: true, more: sum([parcel.more, 12.34]) })
+    },
+  }
+
+  const drafted = () => sum([...live.values()].map(({ state, total }) => (state === 'draft' ? total : 0)))
+  const expectBalance = async (): Promise<void> => {
+    const { data } = (await get('/balance')).body
+    const open = sum(parcels.map(({ invoice, owed, more }) => (invoice === null ? owed : 0) + more))
+    const waiting = sum([...live.values()].map(({ total }) => total))
+    const payable_now = sum([...listPayable().map(([, amount]) => amount), drafted()])
+    const wanted = { waiting: sum([waiting, -drafted()]), held: sum(held.values()), payable_now }
+    t.match(data, { ...wanted, balance: sum([open, waiting, wanted.held]) }, log.join(' '))
+    const { office, people } = (await staffGet('/cash')).body.data
+    t.match(office, { amount: sum([sumCash('office'), other]) }, log.join(' '))
+    const holds = sumCash('rider') > 0 || debt > 0
+    t.match(people, holds ? [{ name: 'Nimal', amount: sumCash('rider'), debt }] : [], log.join(' '))
+    if (!holds) t.strictSame(people, [])
+  }
+  const names = Object.keys(acts)
+  for (let step = 0; step < steps; step++) {
+    const name = names[below(names.length)] as string
+    log.push(name)
+    await acts[name]?.()
+    if (step % 10 === 9 || !t.passing()) await expectBalance()
+    if (!t.passing()) break
+  }
+  const check = await checkLedger(pool, 'demo')
+  t.strictSame(listFindings(check), [])
+
+  // Several people act at once: their results vary, but nothing is lost or doubled. The only 5xx allowed is 503.
+  const storm = await Promise.all(
+    Array.from({ length: 60 }, (_, n) => {
+      const { waybill } = parcels[below(parcels.length)] as Parcel
+      const all = [
+        () => post(`/order/${waybill}/take-back`, { reason: 'x' }),
+        () => move([waybill], 'key_13', { collected_by: 'Nimal' }),
+        () =>
+          post('/cash/handover', {
+            collected_by: 'Nimal',
+            declared: sumCash('rider') + debt,
+            counted: sumCash('rider') + debt,
+          }),
+        () => post('/invoice', { all: true, until: today }),
+        () => post('/invoice', { merchant_id: shop, until: today }),
+        () => post('/compensation', { waybill_number: waybill, amount: 1, reason: 'x' }),
+      ]
+      return all[n % all.length]?.()
+    }),
+  )
+  const failed = storm.filter(response => response && response.status >= 500 && response.status !== 503)
+  t.strictSame(failed, [])
+  t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+  const closing = async (account: string): Promise<number> =>
+    (await staffGet(`/ledger?account=${account}&from=${today}&to=${today}`)).body.data?.closing ?? 0
+  const { balance } = (await get('/balance')).body.data
+  t.equal(balance, sum([-(await closing(`merchant:${shop}`)), -(await closing(`held:${shop}`))]), 'the ledger agrees')
+})

@@ -1,0 +1,67 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { findOpenHandover } from './cash.ts'
+import { bookJournal } from './ledger.ts'
+import { hasLaterSql, type LockedParcel, lockTakeBacks, nextLineSql, readClock } from './parcels.ts'
+
+interface Reversal {
+  readonly order: LockedParcel
+  /** Is the time of the move. */
+  readonly movedAt: Date
+  readonly by: string
+  readonly reason: string
+}
+
+/**
+ * Reverses the booking of a move for a parcel whose order is locked. If its money has moved on, returns the errors and
+ * writes nothing.
+ */
+export const reverseBooking = async (
+  tx: Tx,
+  tenant: string,
+  { order, movedAt, by, reason }: Reversal,
+): Promise<FieldErrors> => {
+  const { waybill_number: waybill, merchant_id } = order
+  const findLine = async () => (await tx.rows(liveSql, [tenant, waybill, movedAt]))[0]
+  if (!(await findLine())) return {}
+  await lockTakeBacks(tx, tenant, merchant_id, 'exclusive')
+  const line = await findLine()
+  const blockReason =
+    line.block_reason ?? ((await findOpenHandover(tx, tenant, waybill)) && 'is in an open handover: settle it first')
+  if (blockReason) return { waybill_number: [`The money of ${waybill} ${blockReason}.`] }
+  const { journalId, today } = await readClock(tx, tenant)
+  await tx.client.query(reverseSql, [tenant, waybill, line.line_no, journalId, today, by, reason])
+  await bookJournal(tx, tenant, journalId, [waybill])
+  return {}
+}
+
+/**
+ * Selects the line that the move at $3 booked: none if an earlier move had booked the parcel. An open dispute without
+ * an invoice is left of a cancelled invoice: a reversal would leave its amount held.
+ */
+const liveSql = `
+  select line_no, case
+      when invoice_id is not null then 'is on an invoice: cancel the invoice first'
+      when banked_by is not null or ${hasLaterSql('handed_over')} then
+        'was handed over: compensate the merchant, or settle a dispute, instead'
+      when line_no < any (
+        select line_no from money_lines line where tenant_id = $1 and waybill_number = $2 and kind = 'disputed'
+          and invoice_id is null and not ${hasLaterSql('released')}
+      ) then 'is in dispute: settle the dispute first'
+    end as block_reason
+  from money_lines line
+  where tenant_id = $1 and waybill_number = $2 and kind in ('delivered', 'returned')
+    and uuid_extract_timestamp(journal_id) >= date_trunc('milliseconds', $3::timestamptz)
+    and not ${hasLaterSql('delivery_reversed', 'return_reversed')}
+  order by line.tenant_id desc, line.waybill_number desc, line_no desc limit 1`
+
+const amounts = ['cod', 'delivery', 'cod_fee', 'return_fee', 'tax', 'withholding']
+
+const reverseSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, ${amounts.join(', ')},
+    method, cash_account, refers_to,
+    booked_on, staff_name, reason)
+  select $1, waybill_number, ${nextLineSql}, $4, merchant_id, case when kind = 'returned' then 'return_reversed'
+    else 'delivery_reversed' end,
+    ${amounts.map(amount => `-${amount}`).join(', ')}, method, cash_account, line_no, $5, $6, $7
+  from money_lines line where tenant_id = $1 and waybill_number = $2 and line_no = $3 returning tenant_id`

@@ -1,0 +1,36 @@
+import type { Keyring } from '@courier/shared/vault.ts'
+import type { FastifyPluginAsync } from 'fastify'
+import type { FindOrder } from '../../core/tracking/read-orders.ts'
+import { balanceRoutes, merchantBalanceRoutes } from './balance-routes.ts'
+import { cashRoutes } from './cash-routes.ts'
+import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
+import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoice-routes.ts'
+import { payoutRoutes } from './payout-routes.ts'
+import { statementRoutes } from './statement-routes.ts'
+
+interface MerchantMoneyOptions extends InvoiceOptions {
+  readonly findOrder: FindOrder
+}
+
+/** Serves a merchant's own money: states, balance, parcels, invoices, disputes. */
+export const merchantMoneyRoutes: FastifyPluginAsync<MerchantMoneyOptions> = async (app, options) => {
+  await app.register(financeStatusRoutes, options)
+  await app.register(balanceRoutes, options)
+  await app.register(parcelMoneyRoutes, options)
+  await app.register(merchantInvoiceRoutes, options)
+}
+
+interface CompanyMoneyOptions extends InvoiceOptions {
+  readonly keyring: Keyring | undefined
+  readonly onChanged: (tenant: string) => void
+}
+
+/** Serves the company's money to its staff: cash, ledger, pay runs, parcels, balances, invoices. */
+export const companyMoneyRoutes: FastifyPluginAsync<CompanyMoneyOptions> = async (app, options) => {
+  await app.register(cashRoutes, options)
+  await app.register(statementRoutes, options)
+  await app.register(payoutRoutes, options)
+  await app.register(staffMoneyRoutes, options)
+  await app.register(merchantBalanceRoutes, options)
+  await app.register(invoiceRoutes, options)
+}

@@ -1,0 +1,170 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import t from 'tap'
+import { connectTo } from '../../../../dev/test-database.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { ordersFixture } from '../../test/orders-fixture.ts'
+import { shortStatuses, tenantFile } from '../../test/tenant.ts'
+import { checkLedger, listFindings } from './check-ledger.ts'
+import { foldDay } from './fold.ts'
+
+t.test('statements', async t => {
+  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
+  const { make, move, get, request, staffOf, staffGet, pool, rows, app, staffToken } = fixture
+  const deliver = async (waybill: string) => {
+    await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    t.equal((await move([waybill], 'key_13', { collected_by: 'Nimal' })).status, 200)
+  }
+  const fold = () => inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))
+  const statement = (query: string) => staffGet(`/ledger?account=rider:Nimal&${query}`)
+
+  await deliver('DM94000001')
+  await rows(`update money_lines set booked_on = '2026-02-18'`)
+  await rows(`update ledger_transfers set booked_on = '2026-02-18'`)
+  await deliver('DM94000002')
+  await rows(`update money_lines set booked_on = '2026-02-19' where booked_on > '2026-02-18'`)
+  await rows(`update ledger_transfers set booked_on = '2026-02-19' where booked_on > '2026-02-18'`)
+  await deliver('DM94000003')
+  const [{ today }] = await rows('select (now() at time zone time_zone)::date::text as today from tenants')
+
+  t.test('a parcel keeps the day of its delivery after the handover of its cash', async t => {
+    await make(['DM94000009'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    await move(['DM94000009'], 'key_13', { collected_by: 'Sunil' })
+    await rows(`update money_lines set booked_on = booked_on - 1 where waybill_number = 'DM94000009'`)
+    const day = async () => (await get('/order/finance?waybill_numbers=DM94000009')).body.data[0].booked_on
+    const delivered = await day()
+    const body = { collected_by: 'Sunil', declared: 1000, counted: 1000 }
+    t.equal((await request('POST', '/api/staff/cash/handover', body, { token: await staffOf('Chamari') })).status, 200)
+    t.equal(await day(), delivered)
+    await rows(`update money_lines set booked_on = booked_on + 1 where waybill_number = 'DM94000009'
+      and kind = 'delivered'`)
+  })
+
+  t.test('a statement reads the same before and after its days are folded', async t => {
+    const days = [
+      { booked_on: '2026-02-19', debit: 1000, credit: 0, balance: 2000 },
+      { booked_on: today, debit: 1000, credit: 0, balance: 3000, seal: null },
+    ]
+    const wanted = { account: 'rider:Nimal', opening: 1000, closing: 3000, days }
+    const query = `from=2026-02-19&to=${today}`
+    t.match((await statement(query)).body.data, wanted)
+    const empty = { opening: 0, closing: 0, days: [] }
+    t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty, "the account's first entry came later")
+    t.strictSame(await Promise.all([fold(), fold()]), [1, 1], 'each day is folded once')
+    t.equal(await fold(), 0, 'today is not folded')
+    const { data } = (await statement(query)).body
+    t.match(data, { ...wanted, days: [{ ...days[0], seal: /^[0-9a-f]{64}$/ }, days[1]] })
+    t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty)
+    t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+    const merchants = await rows(`select distinct on (account) account, balance::float8 from ledger_days
+      where account like 'merchant:%' order by account, booked_on desc, counter_account desc`)
+    t.match(merchants, [{ balance: -1100 }], 'two parcels of 1,000 less 450')
+    t.match((await statement('from=2026-02-01&to=2026-02-18')).body.data, {
+      opening: 0,
+      closing: 1000,
+      days: [{ debit: 1000 }],
+    })
+  })
+
+  t.test('the time zone of a company cannot change while a sealed day has not ended in the new zone', async t => {
+    const inZone = (time_zone: string) => {
+      const file = tenantFile()
+      return fixture.apply({ ...file, tenant: { ...file.tenant, time_zone }, statuses: shortStatuses })
+    }
+    const west = 'Etc/GMT+12'
+    const sealed = `(now() at time zone '${west}')::date`
+    await rows(`insert into ledger_seals (tenant_id, booked_on, seal) values ('demo', ${sealed}, 'x')`)
+    const [{ day }] = await rows(`select ${sealed}::text as day`)
+    t.match(await inZone(west), {
+      kind: 'refused',
+      errors: {
+        'tenant.time_zone': [
+          `The ledger has sealed ${day}, which has not ended in this time zone: apply the file after that day.`,
+        ],
+      },
+    })
+    await rows(`update ledger_seals set booked_on = booked_on - 1 where seal = 'x'`)
+    t.equal((await inZone(west)).kind, 'applied')
+    await rows(`delete from ledger_seals where seal = 'x'`)
+    t.equal((await inZone('Asia/Colombo')).kind, 'applied')
+  })
+
+  t.test('serves CSV, and refuses malformed queries', async t => {
+    const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
+    const csv = await app.inject({
+      url: '/api/staff/ledger?account=rider:Nimal&from=2026-02-19&to=2026-02-19&format=csv',
+      headers,
+    })
+    t.match(
+      csv.payload,
+      /^booked_on,counter_account,debit,credit,balance,seal\r\n2026-02-19,merchant:\d+,1000,0,2000,[0-9a-f]{64}\r\n$/,
+    )
+    t.equal((await statement('from=2026-02-30&to=2026-02-19')).status, 422)
+    t.equal((await statement('from=2026-02-19&to=2026-02-18')).status, 422)
+    t.equal((await statement('from=2020-02-19&to=2026-02-18')).status, 422)
+    t.match((await staffGet('/ledger?account=%00&from=2026-02-19&to=2026-02-19')).body.errors, {
+      account: ['The account field must be the name of an account.'],
+    })
+    t.equal((await staffGet('/ledger?account=nobody&from=2026-02-19&to=2026-02-19')).status, 404)
+  })
+
+  t.test('the check finds nothing wrong in a day that is folded meanwhile', async t => {
+    for (let round = 0; round < 20; round++) {
+      await rows('delete from ledger_days')
+      await rows('delete from ledger_seals')
+      const checks = Array.from({ length: 8 }, (_, n) => delay(3 * n).then(() => checkLedger(pool, 'demo')))
+      const folds = fold().then(fold)
+      const found = (await Promise.all(checks)).flatMap(listFindings)
+      t.strictSame([found, await folds], [[], 1])
+    }
+  })
+
+  t.test('the check finds a changed day, a changed seal and a transfer booked on a sealed day', async t => {
+    await rows(`update ledger_days set debit = debit + 1 where booked_on = '2026-02-18' and account = 'rider:Nimal'`)
+    t.match(await checkLedger(pool, 'demo'), { wrong_days: ['2026-02-18'], broken_seals: ['2026-02-18'] })
+    await rows(`update ledger_days set debit = debit - 1 where booked_on = '2026-02-18' and account = 'rider:Nimal'`)
+    await rows(
+      `update ledger_days set balance = balance + 1 where booked_on = '2026-02-18' and account = 'rider:Nimal'`,
+    )
+    t.strictSame(listFindings(await checkLedger(pool, 'demo')), [['wrong_days', '2026-02-18']])
+    await rows(
+      `update ledger_days set balance = balance - 1 where booked_on = '2026-02-18' and account = 'rider:Nimal'`,
+    )
+    await rows(`update ledger_seals set seal = 'x' where booked_on = '2026-02-18'`)
+    t.strictSame(
+      (await checkLedger(pool, 'demo')).broken_seals,
+      ['2026-02-18', '2026-02-19'],
+      'the next seal covers the changed one',
+    )
+    await rows(
+      `insert into ledger_transfers select tenant_id, uuidv7(), debit, credit, 1, '2026-02-19' from ledger_transfers
+        limit 1`,
+    )
+    t.match(await checkLedger(pool, 'demo'), { wrong_days: ['2026-02-19'] })
+  })
+})
+
+t.test('a new time zone waits for bookings that the old one dates', async t => {
+  const inZone = (time_zone: string) => {
+    const file = tenantFile()
+    return { ...file, tenant: { ...file.tenant, time_zone } }
+  }
+  const fixture = await ordersFixture(t, { file: inZone('Etc/GMT+12') })
+  const { make, request, staffToken, pool, database } = fixture
+  const compensate = (waybill_number: string) =>
+    request('POST', '/api/staff/compensation', { waybill_number, amount: 1, reason: 'Lost' }, { token: staffToken })
+  const [first = '', second = ''] = await make(['DM94000031', 'DM94000032'])
+  t.equal((await compensate(first)).status, 200)
+  const owner = await connectTo(t, database.superuserUrl)
+  await owner.query('begin; lock table ledger_transfers in share mode')
+  const booking = compensate(second)
+  await delay(300)
+  const applying = fixture.apply(inZone('Pacific/Kiritimati'))
+  await Promise.race([applying, delay(1_000)])
+  const fold = () => inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))
+  await fold()
+  await owner.query('rollback')
+  t.match([await booking, await applying], [{ status: 200 }, { kind: 'applied' }])
+  t.equal(await fold(), 1)
+  t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+})

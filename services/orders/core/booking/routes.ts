@@ -1,0 +1,116 @@
+import { IdempotentHeaders, keyRefused, markReplayed, readIdempotencyKey } from '@courier/shared/edge/idempotency.ts'
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { validator } from '@courier/shared/edge/validator.ts'
+import { type FieldErrors, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { RateGaps } from '../../capabilities/rate-gaps/recorder.ts'
+import { type Booked, type BookingDependencies, bookOrders, type Quotation, quoteOrders } from './book.ts'
+import { batchReader } from './read-batch.ts'
+import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage } from './schema.ts'
+
+interface BookingOptions extends BookingDependencies {
+  readonly maxOrdersPerBatch: number
+  readonly maxBodyBytes: number
+  readonly gaps: RateGaps
+  /** Is called with the number of orders that a batch created. */
+  readonly onBooked: (tenant: string, orders: number) => void
+}
+
+const BulkQuery = Type.Object({
+  dry_run: Type.Optional(
+    Type.Union(
+      ['true', '1', 'false', '0', ''].map(text => Type.Literal(text)),
+      { description: 'True runs all checks, returns the prices and creates nothing.', must: 'be true or false' },
+    ),
+  ),
+})
+
+/** Creates orders, one or many. */
+export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (app, options) => {
+  // Readers of our own check the bodies: they add rules that a schema cannot express.
+  app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
+  acceptJson(app)
+  const bulk = {
+    operationId: 'createOrders',
+    summary: 'Create orders in bulk',
+    description: 'Creates every order of the batch, or none and lists every error.',
+  }
+  addBooking(app, options, 'order/bulk', options.maxOrdersPerBatch, bulk)
+  const single = {
+    operationId: 'createOrder',
+    summary: 'Create one order',
+    description: 'Works like the bulk request, with exactly one object in order_data.',
+  }
+  addBooking(app, options, 'order/single', 1, single)
+}
+
+const addBooking = (
+  app: Parameters<FastifyPluginAsyncTypebox>[0],
+  options: BookingOptions,
+  name: string,
+  maxOrders: number,
+  about: FastifySchema,
+): void => {
+  const readBatch = batchReader(maxOrders)
+  const bodyLimit = Math.min(options.maxBodyBytes, maxOrders * maxOrderBytes)
+  const schema = {
+    ...about,
+    headers: IdempotentHeaders,
+    querystring: BulkQuery,
+    body: bulkBody(maxOrders),
+    response: {
+      200: Type.Union([Created, Quoted], { description: 'The waybills of the orders; in a dry run their prices.' }),
+    },
+  }
+  app.post(`/${name}`, { bodyLimit, schema, serializerCompiler: () => JSON.stringify }, async (request, reply) => {
+    const { merchant, traceparent } = request
+    const read = readBatch(request.body, request.rawBody)
+    if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
+    const respond = createResponder(request, reply, options)
+    if (read.kind === 'refused' || isTrue(request.query.dry_run))
+      return respond(await quoteOrders(options, { ...merchant, ...read }))
+    const key = readIdempotencyKey(request, `merchant ${merchant.merchantId} ${name}`)
+    return respond(await bookOrders(options, { ...merchant, batch: read.batch, key, traceparent }))
+  })
+}
+/** Returns true for a bare `?dry_run`, too. */
+const isTrue = (flag: string | undefined): boolean => flag !== undefined && flag !== 'false' && flag !== '0'
+
+const createResponder =
+  ({ merchant, log }: FastifyRequest, reply: FastifyReply, { gaps, onBooked }: BookingOptions) =>
+  (result: Booked | Quotation): Static<typeof Created | typeof Quoted> => {
+    switch (result.kind) {
+      case 'booked':
+        markReplayed(reply, result.replayed)
+        if (!result.replayed) {
+          onBooked(merchant.tenant, result.waybills.length)
+          log.info({ orders: result.waybills.length }, 'batch.booked')
+        }
+        return { message: createdMessage, data: [...result.waybills], ...showWarnings(result.warnings) }
+      case 'quoted':
+        return { message: quotedMessage, dry_run: true, data: quoteEach(result), ...showWarnings(result.warnings) }
+      case 'refused':
+        gaps.record(merchant, result.missingRates)
+        throw invalid(result.errors, { suggestions: result.suggestions })
+      case 'running':
+      case 'other_body':
+        throw keyRefused(result.kind, 'batch')
+      case 'busy':
+        throw httpError('unavailable', keptChanging, { retryAfterSeconds: 1 })
+    }
+  }
+
+const keptChanging = 'The catalogue or waybills kept changing. Nothing was changed; repeat the request.'
+
+const showWarnings = (warnings: FieldErrors) => (Object.keys(warnings).length > 0 ? { warnings } : {})
+
+const quoteEach = ({ batch, currency }: Extract<Quotation, { kind: 'quoted' }>) =>
+  batch.orders.map(({ order, destination, charge }) => ({
+    order_no: order.orderNo ?? null,
+    destination_city: destination.name,
+    destination_state: destination.state.name,
+    delivery_charge: charge / 100,
+    currency,
+  }))

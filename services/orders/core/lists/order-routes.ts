@@ -1,0 +1,150 @@
+import { invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { listQuery } from '@courier/shared/lists/filters.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
+import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import { addFinance, financeFields, listWithMoney } from '../../capabilities/money/finance-routes.ts'
+import { readScope } from '../access/merchant.ts'
+import type { Catalogues } from '../catalogue/catalogue.ts'
+import type { Tx } from '../database/tables.ts'
+import { listKeysOfClass } from '../statuses/statuses.ts'
+import { listRequests, maxRequests } from '../tracking/customer-requests.ts'
+import { tagState } from '../tracking/etag.ts'
+import { OrderStatus, type OrderView, StaffOrderView, TrackedOrderView } from '../tracking/order-schema.ts'
+import { viewForMerchant, viewForStaff, viewStatus } from '../tracking/order-view.ts'
+import type { FindOrder, OrderStore, TrackedOrder } from '../tracking/read-orders.ts'
+import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
+import { createOrderPages, OrderPage, orderPageFields, wantedOrders } from './order-page.ts'
+import { listPhoneParts } from './search.ts'
+import { maxWholeList, type OpenWholeList } from './whole-list.ts'
+
+interface OrderRoutesOptions extends OrderStore {
+  findOrder: FindOrder
+  openWholeList: OpenWholeList
+}
+
+/** Serializes without schemas: the responses already match them, and long ones take half the time this way. */
+const serializerCompiler = () => JSON.stringify
+
+/**
+ * Matches one order. Other paths below /order are lower-case words; a waybill number has a digit or a capital letter.
+ */
+export const oneOrder = '/order/:waybill(^.*[0-9A-Z].*$)'
+export const WaybillParams = Type.Object({ waybill: Type.String({ description: 'The waybill number.' }) })
+
+const MerchantQuery = listQuery(orderPageFields, merchantFilters)
+const StaffQuery = listQuery(orderPageFields, staffFilters)
+
+/** Serves a merchant's own orders, and the status of one. */
+export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
+  const about = { operationId: 'listOrders', summary: 'List your orders, newest first' }
+  addList(app, options, about, MerchantQuery)
+  const one = { operationId: 'getOrder', summary: 'One order with its timeline' }
+  addOne(app, options, oneOrder, { ...one, ...viewSchema(withFinance(TrackedOrderView)) }, (order, reply) => {
+    tagWith(order, reply)
+    return viewWithFinance(options.pool, order, viewForMerchant(order, new Date()))
+  })
+  const status = { operationId: 'getOrderStatus', summary: 'The status of an order', ...viewSchema(OrderStatus) }
+  addOne(app, options, `${oneOrder}/status`, status, order => viewStatus(order, new Date()))
+}
+
+/** Serves the orders of all merchants of a tenant. */
+export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
+  const about = { operationId: 'listAllOrders', summary: "List all merchants' orders, newest first" }
+  addList(app, options, about, StaffQuery)
+  const one = { operationId: 'getAnyOrder', summary: 'One order with its timeline, notes and moves' }
+  addOne(app, options, oneOrder, { ...one, ...viewSchema(withFinance(StaffOrderView)) }, async (order, reply) => {
+    tagWith(order, reply)
+    const { tenant } = order.catalogue
+    const { waybill_number } = order.row
+    const requests = await inTenant(options.pool, tenant, (tx: Tx) =>
+      listRequests(tx, tenant, { waybill_number }, undefined, maxRequests),
+    )
+    return viewWithFinance(options.pool, order, viewForStaff(order, requests, new Date()))
+  })
+}
+
+const withFinance = ({ properties, title = '' }: TObject) => Type.Object({ ...properties, ...financeFields }, { title })
+
+const viewWithFinance = async (pool: pg.Pool, { row, catalogue: { tenant } }: TrackedOrder, view: OrderView) => {
+  const [order] = await addFinance(query => readInTenant(pool, tenant, query), tenant, [view], listWithMoney([row]))
+  return order
+}
+
+const viewSchema = (view: TObject) => ({ params: WaybillParams, response: { 200: Type.Object({ data: view }) } })
+
+const addOne = (
+  app: FastifyInstance,
+  { findOrder }: Pick<OrderRoutesOptions, 'findOrder'>,
+  path: string,
+  schema: object,
+  view: (order: TrackedOrder, reply: FastifyReply) => unknown,
+) =>
+  app.get<{ Params: Static<typeof WaybillParams> }>(path, { schema, serializerCompiler }, async (request, reply) => {
+    const { tenant, merchantId } = readScope(request as FastifyRequest)
+    const order = await findOrder(tenant, request.params.waybill, merchantId)
+    if (!order) throw notFound('waybill')
+    return { data: await view(order, reply) }
+  })
+
+/** Tags an order for the If-Match of an edit: neither `date_time_ago` nor names change the tag. */
+const tagWith = ({ row }: TrackedOrder, reply: FastifyReply) => reply.header('etag', tagState(row))
+
+const addList = (
+  app: FastifyInstance,
+  { pool, catalogues, openWholeList }: OrderRoutesOptions,
+  about: object,
+  Query: typeof MerchantQuery | typeof StaffQuery,
+) => {
+  const schema = {
+    ...about,
+    querystring: Query.schema,
+    description:
+      `With noPagination the response has all orders, up to ${maxWholeList}, without links and meta. ` +
+      'Read longer lists by pages, with the next_cursor of each page for the next.',
+    response: { 200: OrderPage },
+  }
+  const readPage = createOrderPages({ pool, catalogues })
+  app.get<{ Querystring: Static<typeof MerchantQuery.schema> }>(
+    '/order',
+    { schema, serializerCompiler },
+    async (request, reply) => {
+      const { query } = request
+      const { tenant, merchantId } = readScope(request as FastifyRequest)
+      const own = merchantId === null ? {} : { merchant_id: merchantId }
+      const given: OrderFilter = { ...Query.read(query), ...own }
+      const { after, page } = wantedOrders(query, given.search !== undefined)
+      const filter = await resolveFilter(catalogues, tenant, given, Query.findField(query, 'status'))
+      if (page) return readPage(request as FastifyRequest, tenant, filter, page, after)
+      const caller = merchantId === null ? `staff ${request.staff.name}` : `merchant ${merchantId}`
+      const json = await openWholeList(`${tenant} ${caller}`, tenant, filter, after)
+      reply.type('application/json; charset=utf-8')
+      if (request.method !== 'HEAD') return reply.send(json)
+      json.destroy()
+      return reply.send('')
+    },
+  )
+}
+
+/**
+ * Adds the keys of `status_class` and the phone parts of `search`; reads the phone. Throws for a status that the tenant
+ * lacks.
+ */
+const resolveFilter = async (catalogues: Catalogues, tenant: string, filter: OrderFilter, field: string) => {
+  const { status, status_class, search, phone } = filter
+  if ([status, status_class, search, phone].every(value => value === undefined)) return filter
+  const { statuses, country } = await catalogues.fresh(tenant)
+  if (status !== undefined && !statuses.has(status)) {
+    const known = [...statuses.values()].map(status => `${status.key} ${status.name}`).join(', ')
+    throw invalid({ [field]: [`The selected status is invalid. The statuses are ${known}.`] })
+  }
+  return {
+    ...filter,
+    phone: phone === undefined ? undefined : readPhone(phone, country).key,
+    status_keys: status_class && listKeysOfClass(statuses, status_class),
+    phone_parts: search === undefined ? undefined : listPhoneParts(search, country),
+  }
+}

@@ -1,0 +1,79 @@
+import { textPattern } from '@courier/shared/lists/filters.ts'
+import { Type } from '@sinclair/typebox'
+import { Collected } from '../../capabilities/money/collection.ts'
+import { CollectedBy } from '../../capabilities/money/fields.ts'
+
+/**
+ * Limits the bytes of a body with `count` waybills. A waybill with every character escaped takes 300; the rest is for
+ * white space and a note.
+ */
+export const limitBytes = (count: number): number => count * 512
+
+export const waybillNumbers = (maxItems: number, description: string) =>
+  Type.Array(Type.String({ maxLength: 100, pattern: '^[\\x21-\\x7e]{1,50}$', must: 'be a waybill number' }), {
+    minItems: 1,
+    maxItems,
+    description,
+  })
+
+const maxWaybills = 1000
+export const maxMoveBytes = limitBytes(maxWaybills)
+const WaybillNumbers = waybillNumbers(maxWaybills, 'All of them are moved, or none.')
+
+/** Defines the note that staff may add to a move. */
+export const Note = Type.String({
+  maxLength: 1000,
+  pattern: textPattern,
+  must: 'be text of at most 1000 characters without a null character',
+})
+
+export const Day = Type.String({
+  maxLength: 10,
+  pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
+  must: 'be a day such as 2027-01-31',
+  documented: { type: 'string', format: 'date' },
+})
+
+export const StatusMove = Type.Object(
+  {
+    waybill_numbers: WaybillNumbers,
+    status_key: Type.String({
+      maxLength: 100,
+      pattern: '\\S',
+      description: 'The status to move to; `GET /order/status-list` lists all statuses with their moves.',
+    }),
+    note: Type.Optional(
+      Type.Union([Note, Type.Null()], { description: 'Stored with the move and sent to the notifier.' }),
+    ),
+    reason_code: Type.Optional(
+      Type.String({
+        maxLength: 63,
+        pattern: '^[a-z][a-z0-9_]*$',
+        must: "be a code from the company's list, such as not_home",
+        description: 'The reason why the delivery failed or the parcel goes back, from the company’s list.',
+      }),
+    ),
+    collected_by: Type.Optional({ ...CollectedBy, description: 'The person who has the cash. Default: you.' }),
+    collected: Type.Optional(Collected),
+  },
+  {
+    title: 'StatusMove',
+    additionalProperties: false,
+    examples: [{ waybill_numbers: ['DM00000001'], status_key: 'key_5', note: 'Van 7' }],
+  },
+)
+
+const ownOrders = (title: string) =>
+  Type.Object({ waybill_numbers: WaybillNumbers }, { title, examples: [{ waybill_numbers: ['DM00000001'] }] })
+export const Cancellation = ownOrders('Cancellation')
+export const Confirmation = ownOrders('Confirmation')
+
+/** Defines the response to a move. `message` is the message of its example. */
+export const MovedOrders = (message: string) =>
+  Type.Object(
+    {
+      message: Type.String(),
+      data: Type.Array(Type.String(), { description: 'The waybill numbers.' }),
+    },
+    { title: 'MovedOrders', examples: [{ message, data: ['DM00000001'] }] },
+  )
