@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
-import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
+import { cloneDatabase, cloneDemo, type Teardown } from '../../../dev/test-database.ts'
 import { createOrders } from '../app.ts'
 import type { WebhookSender } from '../capabilities/feed/sender.ts'
 import { createTokenFor } from '../core/access/token-commands.ts'
@@ -43,7 +44,8 @@ export const build = async (
   t: Teardown,
   { file = tenantFile(), poolOf, ...limits }: { file?: TenantFile; poolOf?: PoolOf } & Partial<OrdersOptions> = {},
 ) => {
-  const database = await cloneDatabase(t, 'orders')
+  const demo = isDeepStrictEqual(file, tenantFile()) ? await cloneDemo(t) : undefined
+  const database = demo ?? (await cloneDatabase(t, 'orders'))
   const pool = createPool({ url: database.url, name: 'test', connections: 10 })
   const ordersOptions = {
     pool: (await poolOf?.(database.url)) ?? pool,
@@ -74,7 +76,7 @@ export const build = async (
   const apply = (changed: TenantFile) => applyTenant(pool, changed, false)
   const createToken = async (merchant: string, tenant = file.tenant.id): Promise<string> =>
     (await createTokenFor(pool, { tenant, merchant })).token
-  await apply(file)
+  if (!demo) await apply(file)
   const ownToken = await createToken(file.merchants[0]?.email ?? '')
 
   /** Sends any request. */
