@@ -9,7 +9,7 @@ import { createServer } from '@courier/shared/edge/server.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
-import { api } from './api.ts'
+import { describeApi } from './api.ts'
 import { capabilities as all } from './capabilities.ts'
 import type { Audience, Capabilities, Started } from './capability.ts'
 import { admitMerchants } from './core/access/merchant.ts'
@@ -47,6 +47,7 @@ export type OrdersOptions = CoreOptions & {
 export const createOrders = async ({ capabilities, ...options }: OrdersOptions) => {
   const loaded = capabilities ?? (await loadCapabilities(all, 'all'))
   const registry = new Registry()
+  const api = describeApi(Object.assign({}, ...[...loaded.values()].map(({ sends }) => sends)))
   const app = await createServer({ ...options, api, alias, registry, isReady: () => checkReachable(options.pool) })
   watchPool(options.pool, registry)
   const started: Started[] = []

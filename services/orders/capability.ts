@@ -53,6 +53,8 @@ export interface Rotated {
 export interface Capability {
   /** Creates what its routes and workers share, once for each process. */
   readonly start?: (core: Core) => Started
+  /** Describes the requests that it sends, for the document. */
+  readonly sends?: Readonly<Record<string, object>>
   /** Takes part in moves: fields, checks, writes, and what a take-back undoes. */
   readonly move?: MovePoint
   /** Adds fields to orders that are read. */

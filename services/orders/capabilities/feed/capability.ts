@@ -7,6 +7,7 @@ import { rotateSecrets } from './rotate-secrets.ts'
 import { createSending } from './sender.ts'
 import { createChangeWatch } from './watch.ts'
 import { webhookRoutes } from './webhook-routes.ts'
+import { messageOperation } from './webhook-schema.ts'
 
 /**
  * Gives merchants their changes, as a feed and by webhooks (docs/merchants/changes.md, docs/merchants/webhooks.md).
@@ -31,6 +32,7 @@ export const createFeed = (resolve?: Resolve): Capability => ({
       clients: [dispatcher],
     }
   },
+  sends: { merchantEvent: { post: messageOperation } },
   housekeeping: deliveryDeletions,
   rotateKeys: rotateSecrets,
   repair: repairFeeds,
