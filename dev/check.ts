@@ -32,7 +32,7 @@ const checkTypes = (): boolean => {
       ? [...findUpwardImports(imports), ...findSeamBreaks(imports, capabilities)]
       : ['tsc --explainFiles lists no imports.']
   process.stdout.write(stdout.slice(0, listed) + wrong.map(sentence => `${sentence}\n`).join(''))
-  const others = ['portal', 'examples'].map(folder => run(compiler, ['-p', folder]).status)
+  const others = ['portal', 'examples'].map(folder => run(compiler, [...oneChecker, '-p', folder]).status)
   return status === 0 && wrong.length === 0 && others.every(ended => ended === 0)
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import type { Applied } from '@courier/shared/cli/changes.ts'
 import { openPool } from '@courier/shared/cli/operator-commands.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
@@ -10,6 +11,7 @@ import * as notifierTokens from '../services/notifier/core/access/token-commands
 import { readKeyring } from '../services/notifier/core/channels/vault.ts'
 import { applyFile } from '../services/notifier/core/provisioning/apply.ts'
 import { checkFile as checkNotifierFile, type TenantConfig } from '../services/notifier/core/provisioning/check-file.ts'
+import { capabilities, createCompanyFile } from '../services/orders/capabilities.ts'
 import * as orders from '../services/orders/config.ts'
 import { addStaff, listStaff } from '../services/orders/core/access/staff-commands.ts'
 import * as ordersTokens from '../services/orders/core/access/token-commands.ts'
@@ -51,7 +53,12 @@ const tenant = 'demo'
 const staff = 'Demo portal'
 const settings = () =>
   loadConfigOrExit(
-    Type.Object({ ...orders.databaseSettings, ...notifier.databaseSettings, ...notifier.credentialSettings }),
+    Type.Object({
+      ...orders.databaseSettings,
+      ...orders.capabilitySettings,
+      ...notifier.databaseSettings,
+      ...notifier.credentialSettings,
+    }),
     process.env,
   )
 const inOrders = openPool('demo', () => settings().ORDERS_DATABASE_URL)
@@ -62,10 +69,12 @@ export const loadOrders = (kept: Tokens | undefined) =>
   inOrders(async pool => {
     const listed = await ordersTokens.listTokens(pool)
     if (listed.length === 0) {
-      const checked = checkTenantFile(await readExample('demo-tenant.json'))
+      const loaded = await loadCapabilities(capabilities, settings().ORDERS_CAPABILITIES)
+      const companyFile = createCompanyFile(loaded)
+      const checked = checkTenantFile(await readExample('demo-tenant.json'), companyFile)
       throwIfRefused(
         'demo-tenant.json',
-        checked.kind === 'refused' ? checked : await applyTenant(pool, checked.file, false),
+        checked.kind === 'refused' ? checked : await applyTenant(pool, checked.file, false, { companyFile }),
       )
     }
     await createMissingStaff(pool)

@@ -24,7 +24,8 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
     maxBodyBytes: 5_242_880,
     publicRequestsPerMinute: 1,
     catalogueBytes: 2 ** 20,
-    webhooks: { keyring: undefined, allowsPrivate: false },
+    keyring: undefined,
+    allowsPrivate: false,
     login: { tokenDays: 30, staffHours: 12, triesPerEmail: 5, triesPerAddress: 30 },
   })
   const ofNotifier = { api, ordersPublicUrl: 'http://127.0.0.1:3000', window: 1, recipientPauseSeconds: 0 }

@@ -126,6 +126,14 @@ if (browser) {
     await page.goto(`${url}#/parcel/${waybill}`)
     await page.locator('.timeline').getByText(said).waitFor()
     await page.locator('.timeline').getByRole('link', { name: 'Nimali Perera' }).first().waitFor()
+    const times = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('.timeline > li > time')].map(time => time.dateTime)`,
+    )
+    t.ok(times.length > 2)
+    t.strictSame(times, times.toSorted(), 'the oldest entry comes first')
+    const last = await page.locator('.timeline > li').last().innerText()
+    t.match(last, said)
+    t.match(last, /Queued[^→]*→/, 'so does the first status of a message')
     await showScreen(t, page, 'parcel-conversation')
     t.strictSame(problems, [])
   })

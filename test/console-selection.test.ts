@@ -59,6 +59,21 @@ if (browser) {
     t.strictSame(findErrors(), [])
   })
 
+  t.test('printing names the characters that no font has, in a list and on a parcel', async t => {
+    const [waybill = ''] = await make({ customer_name: '李 Perera', order_no: 'ODD' })
+    const warning = `No font has these characters, so they are printed as their codes: ${waybill}: U+674E`
+    await page.goto(`${url}#/orders?order_no=ODD`)
+    await page.getByLabel(waybill).check()
+    await chosen.getByRole('button', { name: 'Labels (PDF)' }).click()
+    await chosen.getByText(warning).waitFor()
+    await chosen.getByRole('button', { name: 'Clear the selection' }).click()
+    await page.goto(`${url}#/parcel/${waybill}`)
+    await page.getByRole('button', { name: 'Label (PDF)' }).click()
+    await page.getByText(warning).waitFor()
+    await show(t, 'parcel-printed')
+    t.strictSame(findErrors(), [])
+  })
+
   t.test('a selection keeps parcels of other pages and says how many there are', async t => {
     await make(...Array.from({ length: 50 }, () => ({ order_no: 'MANY' })))
     await page.goto(`${url}#/orders?order_no=MANY`)

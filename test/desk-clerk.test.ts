@@ -9,11 +9,14 @@ import { chooseOrigin, openDesk } from './desk.ts'
 const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
 const { chooseColumns } = await import(join(root, 'portal/desk/upload/columns.js'))
 const { toRows } = await import(join(root, 'portal/desk/upload/to-rows.js'))
-const { readMoney } = await import(join(root, 'portal/desk/upload/numbers.js'))
+const { readMoney, readWeight } = await import(join(root, 'portal/desk/upload/numbers.js'))
 
 interface Row {
+  readonly line: number
   readonly values: Record<string, string>
   readonly marks: { field: string; code: string }[]
+  readonly weightUnit: string
+  readonly leftOut?: string
 }
 const read = (text: string, currency?: string): Row[] =>
   toRows(parseSheet(text), chooseColumns(parseSheet(text)), currency)
@@ -99,6 +102,106 @@ t.test('the company’s own currency is read in each of its spellings, and no ot
     ['LKR', '$45', { problem: 'unit' }],
   ]
   for (const [currency, text, reading] of table) t.strictSame(readMoney(text, currency), reading, `${currency} ${text}`)
+  t.end()
+})
+
+t.test('a sign of another currency is refused in a cell and a heading, and one of the company’s own is read', t => {
+  for (const heading of [
+    'COD (KSh)',
+    'COD KSh.',
+    'COD in Tk',
+    'Amount (KSh)',
+    'Total RM',
+    'COD (US$)',
+    'COD (in USD)',
+    'COD $',
+  ])
+    for (const cod of cods(`${head},${heading}\n${person},"4,500"`)) {
+      t.match(cod, / 4,500$/, heading)
+      t.strictSame(readMoney(cod, 'LKR'), { problem: 'unit' }, heading)
+    }
+  t.strictSame(cods(`${head},COD (KSh)\n${person},"4,500"`, 'KES'), ['4,500'])
+  t.strictSame(cods(`${head},COD (Rs.)\n${person},"4,500"`, 'LKR'), ['4,500'])
+  t.strictSame(cods(`${head},COD (optional)\n${person},"4,500"`, 'LKR'), ['4,500'])
+  const others = ['KSh 4,500', 'Ksh.4500/-', '4500ksh', 'GH₵4,500', 'US$45', 'A$ 45', 'R 4,500', 'R4500', '450 F CFA']
+  for (const text of [...others, 'L.E. 450', '450 د.إ', 'रू450', 'P450', '450,- kr', '4.5k', 'about 4500'])
+    t.strictSame(readMoney(text, 'LKR'), { problem: 'unit' }, text)
+  const own: [string, string][] = [
+    ...(['KSh 4,500', 'Ksh.4500/=', '4,500 kshs', 'KES 4500'] as const).map(text => ['KES', text] as [string, string]),
+    ...[['UGX', 'USh 4,500'] as [string, string], ['TZS', 'TSh 4500/='] as [string, string]],
+    ...[['GHS', 'GH₵4,500'] as [string, string], ['ZAR', 'R 4,500'] as [string, string]],
+    ...[['AED', 'Dhs. 4500'] as [string, string], ['NGN', '₦4,500'] as [string, string]],
+  ]
+  for (const [currency, text] of own) t.strictSame(readMoney(text, currency), { value: 4500 }, `${currency} ${text}`)
+  t.strictSame(readMoney('Rs 4500', 'ZAR'), { problem: 'unit' }, 'R is no part of another sign')
+  t.end()
+})
+
+t.test('a unit in a column of its own is read with the weight, or the weight is refused', t => {
+  const weigh = (headings: string, ...cells: string[]) =>
+    read([`${head},${headings}`, ...cells.map(each => `${person},${each}`)].join('\n')).map(
+      ({ values, weightUnit }) => readWeight(values.weight ?? '', weightUnit).value,
+    )
+  t.strictSame(weigh('Weight,Unit', '500,g', '0.5,kg', '2,lbs', '500,'), [0.5, 0.5, undefined, undefined])
+  t.strictSame(weigh('Weight,Weight Unit', '500,Grams', '1,pcs', '2 kg,lbs'), [0.5, undefined, 2])
+  t.strictSame(weigh('Wt,UOM', '2,LB', '3,LB'), [undefined, undefined])
+  t.strictSame(weigh('Unit,Weight', 'gms,500'), [0.5])
+  t.strictSame(weigh('Weight,', '500,g', '250,g'), [0.5, 0.25], 'a column of units needs no heading')
+  t.strictSame(weigh('Weight (kg),Unit', '500,g', '2,kg'), [undefined, 2], 'the heading and the column differ')
+  const byHand = chooseColumns(parseSheet(`${head},Mass (g)\n${person},500`))
+  byHand.columns[4].field = 'weight'
+  t.match(
+    toRows(parseSheet(`${head},Mass (g)\n${person},500`), byHand),
+    [{ weightUnit: 'g' }],
+    'a column chosen by hand',
+  )
+  t.strictSame(weigh('Weight,Unit', '2,pcs', '3,box'), [2, 3], 'a unit of the items')
+  for (const text of ['500 grammes', '2 pcs', '5 #', '500 ml', '1 unit'])
+    t.match(readWeight(text), text === '500 grammes' ? { value: 0.5 } : { problem: 'unit' }, text)
+  t.end()
+})
+
+t.test('a completed order with cash on delivery does not say whether the cash was collected', t => {
+  const woo = (status: string, title: string) => `Order Number,Order Status,First Name (Shipping),\
+Address 1&2 (Shipping),City (Shipping),Phone (Billing),Payment Method Title,Order Total Amount
+501,${status},Nimal,1 Road,Galle,0770000001,${title},3350`
+  const plain = (status: string, method: string) =>
+    `${head},order_total,status,payment_method\n${person},3350,${status},${method}`
+  for (const sheet of [woo, plain]) {
+    t.match(cods(sheet('Completed', 'cod')), [/^ payment_unclear/], 'completed')
+    t.match(cods(plain('wc-completed', 'cod')), [/^ payment_unclear/])
+    t.match(cods(sheet('completed', 'Cash on delivery')), [/^ payment_unclear/])
+    t.match(cods(sheet('Processing', 'cod')), [/^3350/])
+  }
+  t.match(cods(woo('Completed', 'Visa')), [/^0 prepaid/])
+  t.strictSame(cods(`${head},Total,Payment status\n${person},3350,Completed`), [' maybe_paid'])
+  t.strictSame(cods(`${head},COD,Status\n${person},3350,Completed`), ['3350'], 'a COD is what is due')
+  t.end()
+})
+
+t.test('a row of totals below the data is left out and says so', t => {
+  const left = (...rows: string[]) =>
+    read([`Ref,${head},Total`, `A-1,${person},1500`, `A-2,${person},1600`, ...rows].join('\n')).map(
+      ({ leftOut }) => leftOut ?? '',
+    )
+  for (const row of [
+    'Total,,,,,3100',
+    ',,,,Grand Total:,"3,100.00"',
+    ',TOTAL,,,,3100',
+    ',Total (LKR),,,,9',
+    ',,,,,3100',
+    'Totals,2 parcels,,,,3100',
+    'Total: 2,,,,,',
+    ',,,මුළු එකතුව,,3100',
+    'மொத்தம்,,,,,3100',
+    ',,,,,Total = 3100',
+    'Sum,,,,,#REF!',
+  ])
+    t.strictSame(left(row), ['', '', 'total'], row)
+  t.strictSame(left(',,,,,1500'), ['', '', ''], 'an amount without a person is no sum')
+  t.strictSame(left(`,Total Lanka,0770000001,1 Road,Galle,3100`), ['', '', ''], 'a company of that name')
+  t.strictSame(left(',Total,0770000001,,,3100'), ['', '', ''], 'somebody with a phone')
+  t.strictSame(left('Total,,,,,3100', `A-3,${person},900`, 'Grand total,,,,,4000'), ['', '', 'total', '', 'total'])
   t.end()
 })
 

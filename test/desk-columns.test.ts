@@ -317,9 +317,9 @@ Mala,0770000105,1 Road,0,1,Paid`)
     rows.map(row => codes(row)),
     [
       ['customer_name replaced_characters'],
-      ['customer_name replaced_characters', 'weight weight_high'],
+      ['customer_name replaced_characters', 'weight high'],
       ['cod maybe_paid', 'customer_phone scientific', 'cod error_cell'],
-      [' maybe_cancelled', 'cod cod_high'],
+      [' maybe_cancelled', 'cod high'],
       [],
     ],
   )

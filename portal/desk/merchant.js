@@ -27,12 +27,15 @@ export const chunk = (items, size) =>
 
 const labelsAtOnce = 500
 
-/** Saves the labels of parcels, four on each page. @param {string[]} waybills */
+/** Saves the labels of parcels, four on each page. Returns what their print warns of. @param {string[]} waybills */
 export const saveLabels = async waybills => {
+  const warnings = []
   for (const [index, waybill_numbers] of chunk(waybills, labelsAtOnce).entries()) {
     const body = { waybill_numbers, layout: 'a4x4' }
-    saveFile(await own('/order/labels', { method: 'POST', body, as: 'blob' }), `labels-${index + 1}.pdf`)
+    const file = await own('/order/labels', { method: 'POST', body, as: 'blob' })
+    warnings.push(saveFile(file, `labels-${index + 1}.pdf`) ?? [])
   }
+  return warnings.flat().join(' ')
 }
 
 /** @param {AbortSignal} signal */

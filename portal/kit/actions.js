@@ -3,20 +3,25 @@ import { own } from './api.js'
 import { t } from './i18n.js'
 import { html, useRef, useState } from './preact.js'
 
-/** Returns an action that never runs twice at once: `run` ignores further presses until the action ends. */
+/**
+ * Returns an action that never runs twice at once: `run` ignores further presses until the action ends. A string that
+ * the last run returned is a `notice` to the person.
+ */
 export const useAction = (/** @type {(...values: any[]) => Promise<unknown>} */ act) => {
-  const [state, setState] = useState({ isBusy: false, error: /** @type {any} */ (undefined) })
+  const [state, setState] = useState(
+    /** @type {{ isBusy: boolean, error?: any, notice?: string }} */ ({ isBusy: false }),
+  )
   const isRunning = useRef(false)
   const run = async (/** @type {any[]} */ ...values) => {
     if (isRunning.current) return
     isRunning.current = true
-    setState({ isBusy: true, error: undefined })
-    const error = await act(...values).then(
-      () => undefined,
-      caught => caught,
+    setState({ isBusy: true })
+    const ended = await act(...values).then(
+      result => (typeof result === 'string' ? { notice: result } : {}),
+      error => ({ error }),
     )
     isRunning.current = false
-    setState({ isBusy: false, error })
+    setState({ isBusy: false, ...ended })
   }
   return { ...state, run }
 }
@@ -50,13 +55,14 @@ export const announced = async response => {
 }
 
 /**
- * Saves a file, even a PDF: a viewer inside the page would need a wider content policy.
- * @param {Blob} blob @param {string} name
+ * Saves a file, even a PDF: a viewer inside the page would need a wider content policy. Returns what printing warns of.
+ * @param {Blob & { warnings?: string | null }} blob @param {string} name
  */
 export const saveFile = (blob, name) => {
   const url = URL.createObjectURL(blob)
   Object.assign(document.createElement('a'), { href: url, download: name }).click()
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
+  return blob.warnings ? t('labels.warning', { list: blob.warnings }) : undefined
 }
 
 /** Shows a button; `missing` says what a person has to do before the button works. */
@@ -95,6 +101,7 @@ export const Act = ({ run, question = '', children, ...more }) => {
   }
   return html`<${Button} isBusy=${action.isBusy} onClick=${press} onBlur=${() => setIsAsked(false)} ...${more}>
       ${isAsked ? question : children}<//>
+    ${action.notice && html`<p class="notice" role="status">${action.notice}</p>`}
     <${ErrorText} error=${action.error} />`
 }
 

@@ -84,7 +84,9 @@ const send = async (url, { method = 'GET', body, key, ifMatch, signal, as = 'jso
   const response = await fetch(url, init).catch(unreachable)
   if (response.ok) {
     const content = await response[as]().catch(unreachable)
-    return as === 'json' ? { ...content, etag: response.headers.get('etag') } : content
+    const read = (/** @type {string} */ header) => response.headers.get(header)
+    if (as === 'blob') return Object.assign(content, { warnings: read('x-print-warnings') })
+    return { ...content, etag: read('etag') }
   }
   const {
     message = t('error.status', { status: response.status }),

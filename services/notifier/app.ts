@@ -2,14 +2,14 @@ import { admitStaff } from '@courier/shared/access/staff.ts'
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { faceRoutes } from '@courier/shared/edge/face.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { createServer, type Edge } from '@courier/shared/edge/server.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
-import { watchPool } from '@courier/shared/postgres/tenant-share.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
 import { Registry } from 'prom-client'
 import { api, findTag } from './api.ts'
 import { capabilities } from './capabilities.ts'
-import type { Capability, Core } from './capability.ts'
+import type { Capabilities, Core } from './capability.ts'
 import { createStaffReader, type SessionLimits } from './core/access/sessions.ts'
 import { createKeyCheck } from './core/channels/check-keys.ts'
 import { channelRoutes } from './core/channels/routes.ts'
@@ -26,8 +26,8 @@ import { createCounters, registerGauges } from './metrics.ts'
 import { createWorkers, type Engine } from './workers.ts'
 
 export interface NotifierOptions extends Edge, Engine {
-  /** Holds the capabilities by name; undefined: all of them. */
-  capabilities?: ReadonlyMap<string, Capability> | undefined
+  /** undefined: all. */
+  capabilities?: Capabilities | undefined
   tracer?: Tracer | undefined
   /** Names the address at which browsers reach orders, for the console. */
   ordersPublicUrl: string

@@ -52,3 +52,6 @@ export interface Connections {
   /** Throws UsageError if the keys are invalid, or the newest does not open what it should. */
   readonly withKeyring: <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>) => Promise<Result>
 }
+
+/** Holds the capabilities that are loaded, by name. */
+export type Capabilities = ReadonlyMap<string, Capability>

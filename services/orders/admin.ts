@@ -1,3 +1,4 @@
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { addArchive } from '@courier/shared/cli/archive.ts'
 import { type Applied, printApplied } from '@courier/shared/cli/changes.ts'
 import { print, printJson, readJson, runCommand, UsageError } from '@courier/shared/cli/command-line.ts'
@@ -14,23 +15,15 @@ import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
-import { rotateKeys } from './capabilities/feed/rotate-keys.ts'
-import { checkLedger, listFindings } from './capabilities/money/check-ledger.ts'
-import { printRestored } from './capabilities/restoring/print.ts'
-import { recover } from './capabilities/restoring/restored.ts'
-import { databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
+import { capabilities as all, createCompanyFile } from './capabilities.ts'
+import type { Rotated } from './capability.ts'
+import { capabilitySettings, databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
 import { addStaffCommands } from './core/access/staff-admin.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
 import { migrateOrders } from './core/database/migrate.ts'
 import { takeTimelines } from './core/lists/archive.ts'
-import { applyTenant } from './core/provisioning/apply.ts'
 import { checkFile } from './core/provisioning/check-file.ts'
-import {
-  addMerchant,
-  changePassword,
-  deactivateMerchant,
-  type NewMerchant,
-} from './core/provisioning/merchant-commands.ts'
+import type { NewMerchant } from './core/provisioning/merchant-commands.ts'
 import { addTrackingKeyCommands } from './core/tracking/tracking-key-commands.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
@@ -38,6 +31,15 @@ const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.e
 const withPool = openPool('orders admin', () => settings().ORDERS_DATABASE_URL)
 
 const program = new Command('orders').description("The operator's commands of the orders service.")
+
+const { ORDERS_CAPABILITIES } = loadConfigOrExit(Type.Object(capabilitySettings), process.env)
+/** Lists commands that use no capability: loading these would take most of the time of such a command. */
+const withoutCapabilities = ['migrate', 'token', 'staff', 'audit', 'archive', 'tracking-keys']
+const loaded = await loadCapabilities(
+  all,
+  withoutCapabilities.includes(process.argv[2] ?? '') ? 'none' : ORDERS_CAPABILITIES,
+)
+const companyFile = createCompanyFile(loaded)
 
 addMigrate(program, () => migrateOrders(settings()))
 
@@ -48,39 +50,17 @@ program
   .option('--dry-run', 'print the changes without writing them')
   .option('--json', 'print JSON', false)
   .action(async (path, { dryRun = false, json }) => {
-    const checked = checkFile(await readJson(path))
+    const checked = checkFile(await readJson(path), companyFile)
+    const { applyTenant } = await import('./core/provisioning/apply.ts')
     const result =
-      checked.kind === 'refused' ? checked : await withPool(pool => applyTenant(pool, checked.file, dryRun))
+      checked.kind === 'refused'
+        ? checked
+        : await withPool(pool => applyTenant(pool, checked.file, dryRun, { companyFile }))
+    if (checked.kind === 'accepted' && checked.skipped.length > 0)
+      process.stderr.write(
+        `Skipped, as ORDERS_CAPABILITIES leaves out what uses them: ${checked.skipped.join(', ')}.\n`,
+      )
     printApplied(path, result, { dryRun, json })
-  })
-
-const ledgerErrors = {
-  unequal: 'journal %: its transfers differ from its lines',
-  doubled: '%: booked more than once',
-  unbooked: '%: delivered, but not booked',
-  wrong_invoices: 'invoice %: it differs from its lines',
-  wrong_handovers: 'handover %: its cash differs from its parcels',
-  wrong_deposits: 'deposit %: it differs from its parcels',
-  wrong_days: '%: its folded sums differ from its transfers',
-  broken_seals: '%: its seal does not match',
-}
-
-program
-  .command('ledger')
-  .description('the money of a tenant')
-  .command('check')
-  .description('check the ledger for differences; exit with status 1 if there are any')
-  .requiredOption('--tenant <id>', 'the tenant')
-  .option('--json', 'print JSON', false)
-  .action(async ({ tenant, json }: { tenant: string; json: boolean }) => {
-    const check = await withPool(pool => checkLedger(pool, tenant))
-    const found = listFindings(check)
-    if (json) printJson(check)
-    else {
-      for (const [rule, object] of found) print(ledgerErrors[rule].replace('%', object))
-      print(`${check.lines} lines, ${check.transfers} transfers, ${found.length} errors`)
-    }
-    if (found.length > 0) process.exitCode = 1
   })
 
 const merchant = program.command('merchant').description('the merchants of a tenant, one by one')
@@ -99,13 +79,14 @@ const addMerchantCommand = (
     .option('--json', 'print JSON', false)
     .action(async ({ json, ...request }) => printApplied(what, await act(request), { dryRun: false, json }))
 
+const loadMerchants = () => import('./core/provisioning/merchant-commands.ts')
 const readPassword = () => readSecret('MERCHANT_PASSWORD', 'password of the merchant')
 const append = (text: string, texts: string[] = []): string[] => [...texts, text]
 
 const addDescription = 'create a merchant; its password comes from MERCHANT_PASSWORD or the terminal'
 addMerchantCommand('add', addDescription, 'The merchant', async request => {
   const password = await readPassword()
-  return withPool(pool => addMerchant(pool, request, password))
+  return withPool(async pool => (await loadMerchants()).addMerchant({ pool, companyFile }, request, password))
 })
   .requiredOption('--name <name>', 'the name of the merchant')
   .option('--rate-card <name>', 'a rate card of the tenant; without one, the orders of the merchant are refused')
@@ -114,12 +95,12 @@ addMerchantCommand('add', addDescription, 'The merchant', async request => {
 const passwordDescription = 'set a new password, from MERCHANT_PASSWORD or the terminal; logins with the old one end'
 addMerchantCommand('password', passwordDescription, 'The password', async request => {
   const password = await readPassword()
-  return withPool(pool => changePassword(pool, request, password))
+  return withPool(async pool => (await loadMerchants()).changePassword({ pool, companyFile }, request, password))
 })
 
 const deactivateDescription = 'refuse the tokens and logins of a merchant; its orders stay'
 addMerchantCommand('deactivate', deactivateDescription, 'The merchant', request =>
-  withPool(pool => deactivateMerchant(pool, request)),
+  withPool(async pool => (await loadMerchants()).deactivateMerchant({ pool, companyFile }, request)),
 )
 
 addStaffCommands(program, withPool)
@@ -135,29 +116,6 @@ addTokenCommands(program, withPool, {
 })
 
 program
-  .command('restored')
-  .description(
-    'recover after orders or the notifier was restored: skip used numbers, deliver missing events; print what to check',
-  )
-  .requiredOption('--since <iso>', 'the time to which the database was restored; the earlier time if both were')
-  .option('--skip <numbers>', 'how many waybill numbers to leave out; 0 if only the notifier was restored')
-  .option('--dry-run', 'print the changes, but write nothing')
-  .option('--json', 'print JSON', false)
-  .action(async ({ since, skip, dryRun = false, json }) => {
-    if (skip !== undefined && !/^\d{1,12}$/.test(skip)) throw new UsageError('--skip must be a whole number')
-    const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...notifierSettings }), process.env)
-    const options = { since: readPastTime('--since', since), skip: skip && Number(skip), isDryRun: dryRun }
-    // The client is imported only here: undici would take a sixth of the time that every command needs to start.
-    const { createServiceClient } = await import('@courier/shared/service-client.ts')
-    const notifier = createServiceClient({ baseUrl: notifierUrl(known), serviceToken: known.SERVICE_TOKEN })
-    const tenants = await withPool(async pool => {
-      if (options.skip !== 0) await requireStopped(pool, 'orders')
-      return recover(pool, { ...options, notifier })
-    }).finally(() => notifier.close())
-    printRestored(tenants, dryRun, json)
-  })
-
-program
   .command('keys')
   .description("the keys that seal the secrets of merchants' webhooks and their bank accounts")
   .command('rotate')
@@ -166,17 +124,24 @@ program
   .action(async ({ json }) => {
     const { WEBHOOK_KEYS } = loadConfigOrExit(Type.Object({ ...databaseSettings, ...webhookSettings }), process.env)
     if (WEBHOOK_KEYS === undefined) throw new UsageError('WEBHOOK_KEYS is not set')
-    const result = await withPool(pool => rotateKeys(pool, readKeys('WEBHOOK_KEYS', WEBHOOK_KEYS)))
-    if (json) printJson(result)
-    else if (result.rotated + result.accounts > 0)
-      print(`The newest key seals ${result.rotated} more webhooks and ${result.accounts} more bank accounts.`)
-    else if (result.unopened.length === 0) print('All webhooks and bank accounts already use the newest key.')
-    for (const { tenant, reason, ...id } of result.unopened)
-      process.stderr.write(
-        `  ${tenant} ${'endpoint_id' in id ? id.endpoint_id : `merchant ${id.merchant_id}`}: ${reason}\n`,
-      )
-    if (result.unopened.length > 0) process.exitCode = 1
+    const keyring = readKeys('WEBHOOK_KEYS', WEBHOOK_KEYS)
+    const found = await withPool(async pool => {
+      const rotated: Rotated[] = []
+      for (const { rotateKeys } of loaded.values()) if (rotateKeys) rotated.push(await rotateKeys(pool, keyring))
+      return rotated
+    })
+    const counts: Record<string, number> = Object.assign({}, ...found.map(({ counts }) => counts))
+    const unopened = found.flatMap(({ unopened }) => unopened)
+    const names = Object.entries(counts).map(([what, count]) => `${count} more ${what}`)
+    if (json) printJson({ ...counts, unopened })
+    else if (Object.values(counts).some(count => count > 0)) print(`The newest key seals ${names.join(' and ')}.`)
+    else if (unopened.length === 0) print(`All ${Object.keys(counts).join(' and ')} already use the newest key.`)
+    for (const { tenant, reason, ...id } of unopened)
+      process.stderr.write(`  ${tenant} ${Object.entries(id).flat().join(' ')}: ${reason}\n`)
+    if (unopened.length > 0) process.exitCode = 1
   })
+
+for (const { addCommands } of loaded.values()) addCommands?.(program, withPool, loaded)
 
 addTrackingKeyCommands(program, withPool)
 

@@ -1,5 +1,4 @@
 import { CourierEvents } from '@courier/shared/contract/order-events.ts'
-import { messageOperation } from './capabilities/feed/webhook-schema.ts'
 
 /** Describes the request that the relay sends. */
 const orderEvents = {
@@ -15,8 +14,8 @@ const orderEvents = {
   },
 }
 
-/** Describes the service as a whole in /openapi.json and /docs. */
-export const api = {
+/** Describes the service as a whole in /openapi.json and /docs; `sent` are requests that capabilities send. */
+export const describeApi = (sent: Record<string, object>) => ({
   title: 'Courier orders',
   description:
     'Merchants push delivery orders in batches and get waybill numbers back. ' +
@@ -65,5 +64,5 @@ curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H '
       tags: ['internal', 'operations'],
     },
   ],
-  webhooks: { orderEvents: { post: orderEvents }, merchantEvent: { post: messageOperation } },
-}
+  webhooks: { orderEvents: { post: orderEvents }, ...sent },
+})

@@ -1,28 +1,17 @@
 import { requireService } from '@courier/shared/access/authenticate.ts'
 import { admitStaff } from '@courier/shared/access/staff.ts'
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { readAddress } from '@courier/shared/edge/addresses.ts'
 import { faceRoutes } from '@courier/shared/edge/face.ts'
 import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
+import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { createServer } from '@courier/shared/edge/server.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
-import { watchPool } from '@courier/shared/postgres/tenant-share.ts'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
-import { api } from './api.ts'
-import { customerRequestRoutes } from './capabilities/customer-actions/request-routes.ts'
-import { customerActionRoutes } from './capabilities/customer-actions/routes.ts'
-import { merchantEditRoutes, staffEditRoutes } from './capabilities/editing/routes.ts'
-import { merchantInstructionRoutes, staffInstructionRoutes } from './capabilities/failures/routes.ts'
-import { changeRoutes } from './capabilities/feed/change-routes.ts'
-import { webhookRoutes } from './capabilities/feed/webhook-routes.ts'
-import { merchantLabelRoutes, staffLabelRoutes } from './capabilities/labels/routes.ts'
-import { companyMoneyRoutes, merchantMoneyRoutes } from './capabilities/money/routes.ts'
-import { personRoutes } from './capabilities/people/routes.ts'
-import { rateGapRoutes } from './capabilities/rate-gaps/routes.ts'
-import { recipientRoutes } from './capabilities/reports/recipient-routes.ts'
-import { summaryRoutes } from './capabilities/reports/summary-routes.ts'
-import { todayRoutes } from './capabilities/reports/today.ts'
-import { trackingPageRoutes } from './capabilities/tracking-page/routes.ts'
+import { describeApi } from './api.ts'
+import { capabilities as all } from './capabilities.ts'
+import type { Audience, Capabilities, Started } from './capability.ts'
 import { admitMerchants } from './core/access/merchant.ts'
 import { merchantListRoutes } from './core/access/merchant-list.ts'
 import { programTokenRoutes } from './core/access/program-token-routes.ts'
@@ -42,104 +31,117 @@ import { sentMessageRoutes } from './core/tracking/message-routes.ts'
 import { internalRoutes } from './core/tracking/order-details.ts'
 import { readTypedWaybills } from './core/tracking/typed-waybills.ts'
 import { publicTrackingRoutes, trackingRoutes } from './core/tracking/waybill-routes.ts'
-import { createDependencies, type Dependencies, type OrdersOptions } from './dependencies.ts'
+import { type Core, type CoreOptions, createCore } from './core.ts'
 
 const merchantPrefix = '/api/public/merchant'
 const staffPrefix = '/api/staff'
 /** Serves programs that use this path for every request. */
 const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
 
-/** Creates the HTTP application, and the relay and the sender of webhooks that run beside it. */
-export const createOrders = async (options: OrdersOptions) => {
+export type OrdersOptions = CoreOptions & {
+  /** undefined: all. */
+  capabilities?: Capabilities
+}
+
+/** Creates the HTTP application of the core and the capabilities, and the workers that run beside it. */
+export const createOrders = async ({ capabilities, ...options }: OrdersOptions) => {
+  const loaded = capabilities ?? (await loadCapabilities(all, 'all'))
   const registry = new Registry()
+  const api = describeApi(Object.assign({}, ...[...loaded.values()].map(({ sends }) => sends)))
   const app = await createServer({ ...options, api, alias, registry, isReady: () => checkReachable(options.pool) })
   watchPool(options.pool, registry)
-  const own = createDependencies(options, registry)
-  app.addHook('onClose', () => own.close())
+  const started: Started[] = []
+  const core = createCore(options, registry, joinPoints(loaded, started))
+  for (const { start } of loaded.values()) if (start) started.push(start(core))
+  app.addHook('onClose', () => Promise.all(started.map(({ close }) => close?.())))
 
-  await app.register(loginRoutes, { ...own, prefix: merchantPrefix })
-  await app.register(staffLoginRoutes, { ...own, prefix: staffPrefix })
-  await app.register(merchants => registerMerchants(merchants, own), { prefix: merchantPrefix })
-  await app.register(anyone => registerPublic(anyone, own))
-  await app.register(staff => registerStaff(staff, own), { prefix: staffPrefix })
+  const addTo = async (group: FastifyInstance, audience: Audience) => {
+    for (const { routes } of started) if (routes?.[audience]) await group.register(routes[audience])
+  }
+  await app.register(loginRoutes, { ...core, prefix: merchantPrefix })
+  await app.register(staffLoginRoutes, { ...core, prefix: staffPrefix })
+  await app.register(merchants => registerMerchants(merchants, core, addTo), { prefix: merchantPrefix })
+  await app.register(anyone => registerPublic(anyone, core, addTo))
+  await app.register(staff => registerStaff(staff, core, addTo), { prefix: staffPrefix })
   await app.register(faceRoutes, { face: 'desk', path: '/desk' })
-  await app.register(internal => registerInternal(internal, own))
-  return { app, relay: own.relay, webhooks: own.sending }
+  await app.register(internal => registerInternal(internal, core, addTo))
+  const workers = started.flatMap(({ workers = [] }) => workers)
+  return { app, relay: core.relay, workers, clients: started.flatMap(({ clients = [] }) => clients) }
 }
 
-const registerMerchants = async (app: FastifyInstance, own: Dependencies) => {
-  admitMerchants(app, own.findCaller, own.requestsPerMinute)
-  app.addHook('preValidation', readTypedWaybills(own.pool))
-  await app.register(account => registerAccount(account, own))
-  await app.register(orders => registerOrders(orders, own))
-  await app.register(webhooks => registerWebhooks(webhooks, own))
+/** Joins what capabilities add to the core. `started` is filled later. */
+const joinPoints = (loaded: Capabilities, started: readonly Started[]) => ({
+  facets: new Map([...loaded].flatMap(([name, { facet }]) => (facet ? [[name, facet] as const] : []))),
+  movePoints: [...loaded.values()].flatMap(({ move }) => move ?? []),
+  onChanged: (tenant: string): void => {
+    for (const { onChanged } of started) onChanged?.(tenant)
+  },
+  onRefused: (...refused: Parameters<NonNullable<Started['onRefused']>>): void => {
+    for (const { onRefused } of started) onRefused?.(...refused)
+  },
+})
+
+type AddTo = (group: FastifyInstance, audience: Audience) => Promise<void>
+
+const registerMerchants = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
+  admitMerchants(app, core.findCaller, core.requestsPerMinute)
+  app.addHook('preValidation', readTypedWaybills(core.pool))
+  await app.register(account => registerAccount(account, core, addTo))
+  await app.register(orders => registerOrders(orders, core, addTo))
+  await app.register(async webhooks => {
+    documentAs(webhooks, 'webhooks', 'token')
+    await addTo(webhooks, 'webhooks')
+  })
 }
 
-const registerAccount = async (app: FastifyInstance, own: Dependencies) => {
+const registerAccount = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
   documentAs(app, 'merchant', 'token')
-  await app.register(userRoutes, own)
-  await app.register(programTokenRoutes, own)
-  await app.register(personRoutes, own)
-  await app.register(catalogueRoutes, own)
-  await app.register(placeRoutes, own)
+  await app.register(userRoutes, core)
+  await app.register(programTokenRoutes, core)
+  await app.register(catalogueRoutes, core)
+  await app.register(placeRoutes, core)
+  await addTo(app, 'account')
 }
 
-const registerOrders = async (app: FastifyInstance, own: Dependencies) => {
+const registerOrders = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
   documentAs(app, 'orders', 'token')
-  await app.register(quoteRoutes, own)
-  await app.register(bookingRoutes, own)
-  await app.register(merchantOrderRoutes, own)
-  await app.register(lookUpRoutes, own)
-  await app.register(merchantLabelRoutes, own)
-  await app.register(changeRoutes, own)
-  await app.register(summaryRoutes, own)
-  await app.register(recipientRoutes, own)
-  await app.register(merchantMoveRoutes, own)
-  await app.register(merchantEditRoutes, own)
-  await app.register(merchantInstructionRoutes, own)
-  await app.register(statusRoutes, own)
-  await app.register(trackingRoutes, own)
-  await app.register(sentMessageRoutes, own)
-  await app.register(merchantMoneyRoutes, own)
+  await app.register(quoteRoutes, core)
+  await app.register(bookingRoutes, core)
+  await app.register(merchantOrderRoutes, core)
+  await app.register(lookUpRoutes, core)
+  await app.register(merchantMoveRoutes, core)
+  await app.register(statusRoutes, core)
+  await app.register(trackingRoutes, core)
+  await app.register(sentMessageRoutes, core)
+  await addTo(app, 'merchant')
 }
 
-const registerWebhooks = async (app: FastifyInstance, own: Dependencies) => {
-  documentAs(app, 'webhooks', 'token')
-  await app.register(webhookRoutes, { ...own, ...own.sending })
+const registerPublic = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
+  app.addHook('onRequest', limitRequests(new Limit('public', core.publicRequestsPerMinute), readAddress))
+  await app.register(publicTrackingRoutes, { ...core, prefix: '/api/public' })
+  await addTo(app, 'public')
 }
 
-const registerPublic = async (app: FastifyInstance, own: Dependencies) => {
-  app.addHook('onRequest', limitRequests(new Limit('public', own.publicRequestsPerMinute), readAddress))
-  await app.register(publicTrackingRoutes, { ...own, prefix: '/api/public' })
-  await app.register(trackingPageRoutes, own)
-}
-
-const registerStaff = async (app: FastifyInstance, own: Dependencies) => {
+const registerStaff = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
   documentAs(app, 'staff', 'token')
-  admitStaff(app, own.findCaller, own.requestsPerMinute)
-  app.addHook('preValidation', readTypedWaybills(own.pool))
-  await app.register(staffSessionRoutes, own)
-  await app.register(staffOrderRoutes, own)
-  await app.register(staffEditRoutes, own)
-  await app.register(staffInstructionRoutes, own)
-  await app.register(staffLabelRoutes, own)
-  await app.register(staffMoveRoutes, own)
-  await app.register(staffStatusRoutes, own)
-  await app.register(staffCityRoutes, own)
-  await app.register(todayRoutes, own)
-  await app.register(merchantListRoutes, own)
-  await app.register(rateGapRoutes, own)
-  await app.register(customerRequestRoutes, own)
-  await app.register(companyMoneyRoutes, { ...own, keyring: own.sending.keyring })
-  await app.register(takeBackRoutes, own)
+  admitStaff(app, core.findCaller, core.requestsPerMinute)
+  app.addHook('preValidation', readTypedWaybills(core.pool))
+  await app.register(staffSessionRoutes, core)
+  await app.register(staffOrderRoutes, core)
+  await app.register(staffMoveRoutes, core)
+  await app.register(staffStatusRoutes, core)
+  await app.register(staffCityRoutes, core)
+  await app.register(merchantListRoutes, core)
+  await app.register(takeBackRoutes, core)
+  await addTo(app, 'staff')
 }
 
-const registerInternal = async (app: FastifyInstance, own: Dependencies) => {
+const registerInternal = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
   documentAs(app, 'internal', 'service')
-  app.addHook('onRequest', requireService(own.serviceToken))
-  await app.register(internalRoutes, own)
-  await app.register(staffTokenRoutes, own)
-  await app.register(customerActionRoutes, own)
+  app.addHook('onRequest', requireService(core.serviceToken))
+  await app.register(internalRoutes, core)
+  await app.register(staffTokenRoutes, core)
+  await addTo(app, 'internal')
 }
 
 /** Documents the routes of `app` under this tag, with this kind of token. */

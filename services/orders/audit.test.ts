@@ -15,9 +15,9 @@ t.test('audits logins and the commands of operators', async t => {
   await rows('truncate audit')
   const file = tenantFile()
   file.tenant.name = 'Demo & Sons'
-  await applyTenant(pool, file, true, by)
-  await applyTenant(pool, file, false, by)
-  await applyTenant(pool, file, false, by)
+  await applyTenant(pool, file, true, { by })
+  await applyTenant(pool, file, false, { by })
+  await applyTenant(pool, file, false, { by })
   const { id } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' }, by)
   await revokeTokenById(pool, id, by)
   const login = await request('/login', { email: 'shop@example.com', password: 'lanka-shoes-demo' }, { token: '' })

@@ -1,3 +1,4 @@
+import { CapabilityNames } from '@courier/shared/capabilities.ts'
 import {
   LogLevel,
   Origins,
@@ -12,6 +13,7 @@ import {
 import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
 import { keysProblem } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { capabilities } from './capabilities.ts'
 
 /** Lists the settings of the operator's commands. */
 export const databaseSettings = {
@@ -20,6 +22,8 @@ export const databaseSettings = {
     PostgresUrl('the same database, as the role that owns the tables; without it ORDERS_DATABASE_URL is used'),
   ),
 }
+
+export const capabilitySettings = { ORDERS_CAPABILITIES: CapabilityNames('ORDERS_CAPABILITIES', capabilities) }
 
 /** Lists the settings of the connection to the notifier. */
 export const notifierSettings = {
@@ -52,6 +56,7 @@ export const webhookSettings = {
 /** Lists every environment variable that the process reads. */
 const properties = {
   ...databaseSettings,
+  ...capabilitySettings,
   ...notifierSettings,
   ...requestSettings,
   ...tracingSettings,

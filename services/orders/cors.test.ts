@@ -1,9 +1,9 @@
 import { request as send } from 'node:http'
 import { loadConfig } from '@courier/shared/config.ts'
 import t, { type Test } from 'tap'
+import type { OrdersOptions } from './app.ts'
 import { Settings } from './config.ts'
 import { createTokenFor } from './core/access/token-commands.ts'
-import type { OrdersOptions } from './dependencies.ts'
 import { build } from './test/build.ts'
 import { batch } from './test/tenant.ts'
 

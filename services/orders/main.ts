@@ -1,3 +1,4 @@
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { loadConfigOrExit, readEdge } from '@courier/shared/config.ts'
 import { isProduction, warnOfDemonstration, warnOfLoopback } from '@courier/shared/demonstration.ts'
 import { runService, startTracer } from '@courier/shared/edge/run-service.ts'
@@ -6,6 +7,7 @@ import { createPool } from '@courier/shared/postgres/database.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { createOrders } from './app.ts'
+import { capabilities as all } from './capabilities.ts'
 import { notifierUrl, portalOrigins, Settings } from './config.ts'
 import { migrateOrders } from './core/database/migrate.ts'
 import { createOrdersHousekeeping } from './housekeeping.ts'
@@ -26,7 +28,9 @@ const atNotifier = { baseUrl: notifierUrl(settings), serviceToken: settings.SERV
 const notifier = createServiceClient(atNotifier)
 const messages = createServiceClient({ ...atNotifier, callMilliseconds: 2_000 })
 const keyring = settings.WEBHOOK_KEYS === undefined ? undefined : readKeys('WEBHOOK_KEYS', settings.WEBHOOK_KEYS)
-const { app, relay, webhooks } = await createOrders({
+const capabilities = await loadCapabilities(all, settings.ORDERS_CAPABILITIES)
+const { app, relay, workers, clients } = await createOrders({
+  capabilities,
   pool,
   logger,
   notifier,
@@ -41,7 +45,8 @@ const { app, relay, webhooks } = await createOrders({
   hidesDemo: isProduction(settings),
   portalOrigins: portalOrigins(settings),
   tracer,
-  webhooks: { keyring, allowsPrivate: settings.WEBHOOK_PRIVATE_ADDRESSES === 'true' },
+  keyring,
+  allowsPrivate: settings.WEBHOOK_PRIVATE_ADDRESSES === 'true',
   login: {
     tokenDays: settings.LOGIN_TOKEN_DAYS,
     staffHours: settings.STAFF_LOGIN_HOURS,
@@ -54,8 +59,8 @@ await runService({
   app,
   pool,
   logger,
-  workers: [relay, createOrdersHousekeeping(pool, logger), ...(webhooks.sender ? [webhooks.sender] : [])],
-  clients: [notifier, messages, webhooks.dispatcher, tracer],
+  workers: [relay, createOrdersHousekeeping(pool, logger, capabilities), ...workers],
+  clients: [notifier, messages, ...clients, tracer],
   migrate: () => migrateOrders(settings),
   host: settings.HOST,
   port: settings.ORDERS_PORT,

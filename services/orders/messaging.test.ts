@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { drainTenant } from './core/relay/drain-tenant.ts'
 import { createOrdersHousekeeping } from './housekeeping.ts'
+import { allCapabilities } from './test/build.ts'
 import { waitUntil } from './test/receiver.ts'
 import { startRelayFixture } from './test/relay-fixture.ts'
 import { batch, order, tenantFile } from './test/tenant.ts'
@@ -113,7 +114,7 @@ t.test('without messaging the outbox gets no events, and housekeeping skips the 
   t.equal(keyed.status, 200)
   t.equal((await request('/order/cancel', { waybill_numbers: [waybill] })).status, 200)
   t.equal(await countWaiting(), 1)
-  await createOrdersHousekeeping(pool, ordersOptions.logger).clean()
+  await createOrdersHousekeeping(pool, ordersOptions.logger, allCapabilities).clean()
   t.equal(await countWaiting(), 0)
   t.equal(receiver.requests, 0)
 

@@ -58,10 +58,10 @@ export const faceRoutes: FastifyPluginAsync<FaceOptions> = async (app, { face, p
   app.get(root, { schema }, async (request, reply) =>
     request.url.startsWith(`${root}/`) ? serve(page, request, reply) : reply.redirect(`${root.slice(1)}/`),
   )
-  if (ordersUrl)
-    app.get(`${root}/settings.json`, { schema }, async (_request, reply) =>
-      reply.headers(headers).send({ orders_url: ordersUrl }),
-    )
+  // The page hides what needs other operations than these.
+  app.get(`${root}/settings.json`, { schema }, async (_request, reply) =>
+    reply.headers(headers).send({ orders_url: ordersUrl ?? null, operations: [...app.operations] }),
+  )
   app.get<{ Params: { '*': string } }>(`${root}/*`, { schema }, async (request, reply) =>
     serve(request.params['*'], request, reply),
   )

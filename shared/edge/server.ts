@@ -93,6 +93,7 @@ export const createServer = async (options: ServerOptions) => {
     ...(options.alias && { rewriteUrl: createRewriter(options.alias) }),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
+  listOperations(app)
   for (const identity of ['staff', 'rawBody', 'guessingPause', 'isGuess']) app.decorateRequest(identity)
   app.setValidatorCompiler(validator)
   app.setSerializerCompiler(serializer)
@@ -117,6 +118,21 @@ export const createServer = async (options: ServerOptions) => {
   serveMetrics(app, options.registry)
   await app.register(healthRoutes, { isReady: options.isReady })
   return app
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Holds the operationIds of all routes, for pages that hide what the service leaves out. */
+    operations: Set<string>
+  }
+}
+
+const listOperations = (app: FastifyInstance): void => {
+  const operations = new Set<string>()
+  app.decorate('operations', operations)
+  app.addHook('onRoute', ({ schema }) => {
+    if (schema?.operationId) operations.add(schema.operationId)
+  })
 }
 
 /** Rewrites a path before the router, so that hooks, limits, logs and metrics see one path. */

@@ -12,7 +12,7 @@ const Cost = ({ cost }) =>
     cost.is_free ? t('cost.free') : cost.amount === null ? '' : money(cost.amount, cost.currency)
   }</span>`
 
-/** Renders each kind of entry. `entry.steps` holds the statuses of a message, newest first. */
+/** Renders each kind of entry. `entry.steps` holds the statuses of a message, oldest first. */
 const shown = {
   tracking: entry => html`<strong>${statusName(entry.status_name)}</strong> <span class="soft">
       ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
@@ -36,7 +36,7 @@ const shown = {
       entry.steps.length > 1 &&
       html`<p class="soft">
       ${entry.steps.map(
-        ({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}
+        ({ status, at }, index) => html`<span key=${index}>${index > 0 && ' → '}
         ${named('messages', status)} ${time(at)}</span>`,
       )}</p>`
     }
@@ -52,15 +52,15 @@ const shown = {
     }${entry.detail && html`<p>${entry.detail}</p>`}`,
 }
 
-/** Joins the entries of each message into one, at the time of its latest status. @param {any[]} entries */
+/** Joins the entries of each message into one, at the time of its first status. @param {any[]} entries oldest first */
 const joinMessages = entries => {
   const known = new Map()
   return entries.flatMap(entry => {
     if (entry.kind !== 'message') return entry
-    const joined = known.get(entry.message_id)
-    if (joined) joined.steps.push(entry)
-    else known.set(entry.message_id, { ...entry, steps: [entry] })
-    return joined ? [] : known.get(entry.message_id)
+    const joined = known.get(entry.message_id) ?? { at: entry.at, steps: [] }
+    const isNew = joined.steps.push(entry) === 1
+    known.set(entry.message_id, Object.assign(joined, { ...entry, at: joined.at }))
+    return isNew ? joined : []
   })
 }
 
@@ -72,9 +72,9 @@ const costOf = entries => {
   return [...sums].map(([currency, amount]) => money(amount, currency)).join(', ')
 }
 
-/** Shows the events of a parcel: statuses, edits, messages and the replies of customers. */
+/** Shows the events of a parcel, oldest first: statuses, edits, messages and the replies of customers. */
 export const Timeline = ({ of }) => {
-  const entries = joinMessages(of.data?.data.timeline ?? [])
+  const entries = joinMessages(of.data?.data.timeline.toReversed() ?? [])
   const cost = costOf(entries)
   return html`<${Panel} title=${t('timeline.title')}
     aside=${cost && html`<span class="soft">${t('timeline.cost', { cost })}</span>`}>

@@ -22,10 +22,7 @@ const Tokens = () => {
     column(t('access.created'), row => html`<${Time} at=${row.created_at} />`),
     column(t('access.used'), row => (row.last_used_at ? html`<${Time} at=${row.last_used_at} />` : t('access.never'))),
     column(t('access.expires'), row => (row.expires_at ? companyDay(row.expires_at) : t('access.never'))),
-    column(
-      '',
-      row => html`<${Act} question=${t('access.revoke_sure')} run=${() => revoke(row.id)}>${t('access.revoke')}<//>`,
-    ),
+    column('', row => html`<${Act} question=${t('sure')} run=${() => revoke(row.id)}>${t('access.revoke')}<//>`),
   ]
   const fields = [
     { name: 'name', label: t('name'), maxlength: 100, required: true },
@@ -59,7 +56,7 @@ const PersonActions = ({ person, change }) => {
   }
   return html`<div class="stack"><div class="row">
       <${Act} run=${() => change({ role })}>${t(`access.make_${role}`)}<//>
-      <${Act} question=${t(`access.${turn}_sure`)} run=${() => change({ is_active: !person.is_active })}>
+      <${Act} question=${t('sure')} run=${() => change({ is_active: !person.is_active })}>
         ${t(`access.${turn}`)}<//>
       <${Button} onClick=${() => setIsOpen(!isOpen)}>${t('access.password')}<//></div>
     ${

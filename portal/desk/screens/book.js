@@ -6,6 +6,8 @@ import { html, useState } from '../../kit/preact.js'
 import { getSession } from '../../kit/session.js'
 import { Badge, Live, Panel, ParcelLink, useLive } from '../../kit/ui.js'
 import { readBusinesses, readStatuses, recall, remember } from '../merchant.js'
+import { readMoney, readWeight } from '../upload/numbers.js'
+import { readSentence, wordProblem } from '../upload/row-problems.js'
 
 const needed = ['customer_name', 'customer_phone', 'customer_address', 'destination_city_id', 'cod', 'weight']
 const fields = (/** @type {boolean | undefined} */ mayConfirm) => [
@@ -17,18 +19,12 @@ const fields = (/** @type {boolean | undefined} */ mayConfirm) => [
   ...(mayConfirm ? [{ name: 'draft', label: t('book.draft'), type: 'checkbox' }] : []),
 ]
 
-/** Loads what reads amounts and words errors, which the page of the sign-in does without. */
-const loadReaders = async () => ({
-  ...(await import('../upload/numbers.js')),
-  ...(await import('../upload/row-problems.js')),
-})
-
 /** Reads the price of a parcel once its origin, city and weight are known. */
 const readPrice = async (
   /** @type {any} */ { origin_city_id, destination_city_id, weight },
   /** @type {AbortSignal} */ signal,
 ) => {
-  const { value } = (await loadReaders()).readWeight(weight)
+  const { value } = readWeight(weight)
   if (!origin_city_id || !destination_city_id || value === undefined) return null
   await pause(signal)
   const body = { general_data: { origin_city_id }, order_data: [{ destination_city_id, weight: value }] }
@@ -67,7 +63,7 @@ export const Book = () => {
     const isDraft = !mayConfirm || draft === 'true'
     const general_data = { origin_city_id: general.origin_city_id, merchant_business_id: business }
     const status = isDraft ? 'key_1' : 'key_2'
-    const order_data = [{ ...order, ...(await readAmounts({ ...usual, ...order })), initial_status_key: status }]
+    const order_data = [{ ...order, ...readAmounts({ ...usual, ...order }), initial_status_key: status }]
     const { data } = await post('/order/single', { general_data, order_data }).catch(nameFields)
     setBooked({ waybill: data[0], isDraft })
     setEntered({})
@@ -77,7 +73,7 @@ export const Book = () => {
       ? ''
       : t('loading')
     : t('upload.missing', { what: t('upload.origin') })
-  const submit = mayConfirm ? (entered.draft === 'true' ? 'book.as_draft' : 'book.confirm') : 'book.submit'
+  const submit = mayConfirm ? (entered.draft === 'true' ? 'book.submit' : 'book.confirm') : 'book.submit'
   return html`<h1 tabindex="-1">${t('menu.book')}</h1>
     ${booked && html`<${Booked} key=${booked.waybill} ...${booked} statuses=${statuses.data} post=${post} />`}
     <${Panel} title=${t('upload.origin')}><${Live} of=${businesses}>${data => html`<div class="fields">
@@ -97,8 +93,7 @@ export const Book = () => {
 }
 
 /** Reads COD and weight, or throws what is wrong with them: nothing is filled in. */
-const readAmounts = async (/** @type {Record<string, string>} */ { cod = '', weight }) => {
-  const { readMoney, readWeight, wordProblem } = await loadReaders()
+const readAmounts = (/** @type {Record<string, string>} */ { cod = '', weight }) => {
   const readings = { cod: readMoney(cod, getSession().me?.tenant.currency), weight: readWeight(weight) }
   const errors = Object.entries(readings).flatMap(([name, { problem }]) =>
     problem ? [[name, [wordProblem({ code: problem })]]] : [],
@@ -107,13 +102,9 @@ const readAmounts = async (/** @type {Record<string, string>} */ { cod = '', wei
   return { cod: readings.cod.value, weight: readings.weight.value }
 }
 
-/**
- * Throws the error again, in the language of the desk, under the names of the form's fields.
- * @returns {Promise<never>}
- */
-const nameFields = async (/** @type {unknown} */ error) => {
+/** Throws the error again, in the language of the desk, under the names of the form's fields. @returns {never} */
+const nameFields = (/** @type {unknown} */ error) => {
   if (!(error instanceof ApiError) || error.status !== 422) throw error
-  const { readSentence, wordProblem } = await loadReaders()
   const errors = Object.fromEntries(
     Object.entries(error.errors).map(([path, sentences]) => [
       path.replace(/^(order_data\.0|rate_card)\./, ''),

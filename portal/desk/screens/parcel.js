@@ -60,7 +60,7 @@ const Edit = ({ order, path, onDone }) => {
     <${Button} onClick=${() => setBase(undefined)}>${t('parcel.close')}<//><//>`
 }
 
-/** Shows a parcel's statuses and the messages to its recipient, newest first; says so if messages cannot be read. */
+/** Shows a parcel's statuses and the messages to its recipient, oldest first; says so if messages cannot be read. */
 const Timeline = ({ tracking, messages }) => {
   const moves = tracking.map(({ date_time, status, user }) => ({
     at: date_time,
@@ -72,7 +72,7 @@ const Timeline = ({ tracking, messages }) => {
     what: html`${t('timeline.message')} <code>${template ?? t('timeline.text')}</code> <${MessageStatus}
       status=${status} />`,
   }))
-  const entries = [...sent, ...moves].sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
+  const entries = [...sent, ...moves].sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).reverse()
   return html`<${Panel} title=${t('timeline.title')}>
     ${messages.error && html`<p class="notice">${t('parcel.no_messages')}</p>`}
     <ol class="timeline">${entries.map(

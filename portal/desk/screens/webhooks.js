@@ -64,6 +64,7 @@ const Result = ({ of: { code, ms, error, response_body: body } }) =>
   ${body && html`<p class="hint">${body}</p>`}`
 
 const kinds = { delivered: 'good', pending: 'warn', failed: 'bad' }
+const nameState = state => t(`messages.${state === 'pending' ? 'queued' : state}`)
 const deliveryColumns = () => [
   column(
     t('webhooks.event'),
@@ -71,7 +72,7 @@ const deliveryColumns = () => [
       html`<${Two} first=${row.type}
         second=${row.waybill_number && html`<${ParcelLink} waybill=${row.waybill_number} />`} />`,
   ),
-  column(t('status'), row => html`<${Badge} kind=${kinds[row.state]}>${t(`webhooks.${row.state}`)}<//>`),
+  column(t('status'), row => html`<${Badge} kind=${kinds[row.state]}>${nameState(row.state)}<//>`),
   column(t('webhooks.attempts'), row => number(row.attempts), 'number'),
   column(t('webhooks.response'), row => row.attempts > 0 && html`<div><${Result} of=${row} /></div>`),
   column(t('webhooks.last'), row => row.last_attempt_at && html`<${Time} at=${row.last_attempt_at} />`),
@@ -87,7 +88,7 @@ const Deliveries = ({ id, path, query }) => {
     await announced(own(`${path}/replay`, { method: 'POST', body }))
     list.reload()
   }
-  const options = Object.keys(kinds).map(state => ({ id: state, label: t(`webhooks.${state}`) }))
+  const options = Object.keys(kinds).map(state => ({ id: state, label: nameState(state) }))
   const times = ['from', 'to'].map(name => ({
     name,
     label: t(`webhooks.${name}`),
@@ -127,7 +128,7 @@ const Actions = ({ webhook, path, onChanged }) => {
       <${Act} run=${ping}>${t('webhooks.ping')}<//>
       <${Act} run=${change}>${t(`webhooks.make_${state}`)}<//>
       <${Act} question=${t('webhooks.rotate_sure')} run=${rotate}>${t('webhooks.rotate')}<//>
-      <${Act} question=${t('webhooks.delete_sure')} run=${remove}>${t('webhooks.delete')}<//></div>
+      <${Act} question=${t('sure')} run=${remove}>${t('webhooks.delete')}<//></div>
     ${
       pinged &&
       html`<div class=${`notice ${pinged.code < 300 && !pinged.error ? 'good' : ''}`} role="status">

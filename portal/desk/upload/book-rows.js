@@ -3,28 +3,28 @@
 import { ApiError, own } from '../../kit/api.js'
 import { chunk, retry } from '../merchant.js'
 import { addErrors, ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
-import { alone, isDraft, isLeft, isTooOld, listOpen, readUpload, writeUpload } from './stored-upload.js'
+import { alone, isDraft, isElsewhere, isLeft, isTooOld, listOpen, readUpload, writeUpload } from './stored-upload.js'
 
 /** @import { Row, General } from './check-rows.js' @import { Chunk, Stored } from './stored-upload.js' */
 
 /** Reads the upload that this tab shows, unless another tab has begun one or gone on with this one meanwhile. */
-const readCurrent = async (/** @type {Stored | undefined} */ shown, /** @type {string} */ elsewhere) => {
+const readCurrent = async (/** @type {Stored | undefined} */ shown) => {
   const current = await readUpload()
   const isSame = current?.id === shown?.id && current?.chunks.length === shown?.chunks.length
   const isEnded = !current || isTooOld(current) || !current.chunks.some(isLeft)
   if (isEnded && (isSame || (!shown && !(current && listOpen(current).length)))) return shown && current
-  throw new ApiError(elsewhere)
+  throw isElsewhere()
 }
 
 /**
  * Stores rows as chunks of the upload that the tab shows, or of a new one, and beside them the `rest` that a person
- * corrects later. Refuses, as `elsewhere`, while another tab has an upload that is not ended.
+ * corrects later. Refuses while another tab has an upload that is not ended.
  * @param {{ good: Row[], rest: Row[], general: General, status: string }} checked
- * @param {Stored | undefined} shown @param {string} elsewhere @returns {Promise<Stored>}
+ * @param {Stored | undefined} shown @returns {Promise<Stored>}
  */
-export const beginUpload = ({ good, rest, general, status }, shown, elsewhere) =>
-  alone(elsewhere, async () => {
-    const { id, chunks: before } = (await readCurrent(shown, elsewhere)) ?? { id: newId(), chunks: [] }
+export const beginUpload = ({ good, rest, general, status }, shown) =>
+  alone(async () => {
+    const { id, chunks: before } = (await readCurrent(shown)) ?? { id: newId(), chunks: [] }
     const ended = before.filter(part => !isLeft(part))
     const chunks = chunk(good, ordersAtOnce).map((rows, index) => ({
       key: `desk ${id} ${before.length + index}`,
@@ -40,10 +40,10 @@ export const beginUpload = ({ good, rest, general, status }, shown, elsewhere) =
 
 const newId = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
 
-/** Stores what a person has corrected. @param {Stored} shown @param {Row[]} rest @param {string} elsewhere */
-export const storeRest = (shown, rest, elsewhere) =>
-  alone(elsewhere, async () => {
-    const current = await readCurrent(shown, elsewhere)
+/** Stores what a person has corrected. @param {Stored} shown @param {Row[]} rest */
+export const storeRest = (shown, rest) =>
+  alone(async () => {
+    const current = await readCurrent(shown)
     if (current) await writeUpload({ ...current, rest })
   })
 
@@ -63,14 +63,11 @@ const giveBack = (/** @type {Stored} */ upload, /** @type {Chunk} */ { rows = []
   upload.rest = [...(upload.rest ?? []), ...rows].sort((a, b) => a.line - b.line)
 }
 
-/**
- * Books the chunks that are not booked yet, in only one tab at a time.
- * @param {Stored} upload @param {(upload: Stored) => void} onProgress @param {string} elsewhere
- */
-export const book = (upload, onProgress, elsewhere) =>
-  alone(elsewhere, async () => {
+/** Books the chunks that are not booked yet. @param {Stored} upload @param {(upload: Stored) => void} onProgress */
+export const book = (upload, onProgress) =>
+  alone(async () => {
     const current = (await readUpload()) ?? upload
-    if (current.id !== upload.id) throw new ApiError(elsewhere)
+    if (current.id !== upload.id) throw isElsewhere()
     for (const part of current.chunks.filter(isLeft)) {
       Object.assign(part, await bookChunk(current, part))
       if (part.errors) giveBack(current, part)
@@ -81,9 +78,9 @@ export const book = (upload, onProgress, elsewhere) =>
     return current
   })
 
-/** Confirms all drafts, but those confirmed or cancelled meanwhile. @param {Stored} upload @param {string} elsewhere */
-export const confirmDrafts = (upload, elsewhere) =>
-  alone(elsewhere, async () => {
+/** Confirms all drafts, but those confirmed or cancelled meanwhile. @param {Stored} upload */
+export const confirmDrafts = upload =>
+  alone(async () => {
     const current = (await readUpload()) ?? upload
     for (const part of current.chunks.filter(isDraft)) {
       const confirmed = await confirmAll(part.waybills ?? [], part.key)

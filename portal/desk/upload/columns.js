@@ -1,16 +1,14 @@
 // Names the columns of a sheet: takes the heavier of two headings, and asks when they weigh the same.
 import { recognise } from './exports.js'
 import { fieldNames, isOfAddress, nameField, placeAndPerson, readPart, readSide, simplify } from './headings.js'
-import { findMoneyUnit, findUnit, readMoney } from './numbers.js'
+import { findMoneyUnit, readMoney } from './numbers.js'
 
 /**
  * @typedef {{ number: number, cells: string[], isHidden?: true }} SheetRow `number` is the sheet's own, from 1.
  * @typedef {{ rows: SheetRow[] }} Sheet
  * Describes a column: `field` is '' if it is left out; `part` is its place in a field that several columns fill.
  * @typedef {{ index: number, heading: string, words: string, field: string, part: number, side: string, weight: number,
- *   unit: string, samples: string[] }} Column
- */
-/**
+ *   samples: string[] }} Column
  * `headingRow` is an index into the rows, or -1. `asked` lists the fields whose candidates weigh the same: each option
  * holds the indexes of the columns that fill the field together.
  * @typedef {{ headingRow: number, export?: string, columns: Column[], asked: { field: string, options: number[][] }[],
@@ -41,11 +39,10 @@ const listColumns = ({ rows }, headingRow) => {
   const width = rows.reduce((most, { cells }) => Math.max(most, cells.length), 0)
   return Array.from({ length: width }, (_, index) => {
     const heading = rows[headingRow]?.cells[index] ?? ''
-    const words = simplify(heading)
+    const words = simplify(heading.replace(findMoneyUnit(heading), ''))
     const { field, weight } = nameField(words)
     const samples = body.flatMap(({ cells }) => clean(cells[index]) || []).slice(0, 20)
-    const unit = field === 'weight' ? findUnit(heading) : findMoneyUnit(heading)
-    return { index, heading, words, field, weight, part: readPart(words, field), side: readSide(words), unit, samples }
+    return { index, heading, words, field, weight, part: readPart(words, field), side: readSide(words), samples }
   })
 }
 

@@ -18,18 +18,17 @@ const listNotes = (/** @type {Row} */ { warnings, marks, errors }) => [
   ...marks.filter(({ field }) => !errors[field]),
   ...warnings,
 ]
-/** An order that was paid is no doubt. */
-const isUnusual = (/** @type {Row} */ row) => listNotes(row).some(({ code }) => code !== 'prepaid_by_export')
-const isGuessed = (/** @type {Row} */ { city, values }) =>
-  Boolean(city) && city?.name.toLowerCase() !== (values.destination ?? '').trim().toLowerCase()
+/** Returns true also for a city whose name the sheet spells in another way; an order that was paid is no doubt. */
+const isUnusual = (/** @type {Row} */ row) =>
+  (row.city && row.city.name.toLowerCase() !== row.values.destination?.toLowerCase()) ||
+  listNotes(row).some(({ code }) => code !== 'prepaid_by_export')
 
 /** Selects the rows of each view; a row that is left out is in its own view and among all. */
 const views = /** @type {Record<string, (row: Row) => boolean>} */ ({
-  all: () => true,
-  bad: row => !row.leftOut && !isGood(row),
-  warned: row => !row.leftOut && isUnusual(row),
-  guessed: row => !row.leftOut && isGuessed(row),
-  left_out: row => Boolean(row.leftOut),
+  'filter.all': () => true,
+  'view.bad': row => !row.leftOut && !isGood(row),
+  'view.warned': row => !row.leftOut && isUnusual(row),
+  'left_out.by_person': row => Boolean(row.leftOut),
 })
 
 /** Changes a field as a person does. */
@@ -81,7 +80,7 @@ const Found = ({ row, fields }) => {
   const notes = listNotes(row).map(({ field, ...problem }) =>
     field ? `${nameColumn(row, field)}: ${wordProblem(problem)}` : wordProblem(problem),
   )
-  const [kind, text] = isBad(row) && !row.isChanged ? ['bad', 'upload.wrong'] : ['warn', 'upload.unchecked']
+  const [kind, text] = isBad(row) && !row.isChanged ? ['bad', 'view.bad'] : ['warn', 'upload.unchecked']
   return html`<div>
     ${isGood(row) ? money(row.price, row.currency) : html`<${Badge} kind=${kind}>${t(text)}<//>`}
     ${errors.map(([field, problems]) => html`<p key=${field} class="wrong">${problems.map(wordProblem).join(' ')}</p>`)}
@@ -111,7 +110,7 @@ const Views = ({ rows, view, onView }) =>
     const [count, pick] = [rows.filter(isShown).length, () => onView({ name, page: 0 })]
     if (count === 0 && name !== view) return null
     return html`<${Button} key=${name} kind="quiet" aria-pressed=${String(name === view)} onClick=${pick}>
-      ${t(`view.${name}`)} (${number(count)})<//>`
+      ${t(name)} (${number(count)})<//>`
   })}</div>`
 
 /** @param {{ rows: Row[], general: object, view: { name: string, page: number }, onView: any, onChange: any }} props */
@@ -137,7 +136,7 @@ export const Grid = ({ rows, general, view, onView, onChange }) => {
     ${
       pages > 1 &&
       html`<div class="row">${turn('page.before', page - 1, page === 0)}
-      <span>${t('upload.page', { page: number(page + 1), pages: number(pages) })}</span>
+      <span>${number(page + 1)} / ${number(pages)}</span>
       ${turn('page.next', page + 1, page === pages - 1)}</div>`
     }`
 }

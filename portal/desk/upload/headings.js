@@ -18,7 +18,8 @@ const sender = new RegExp(
   'u',
 )
 const payer = /\b(bill(ing)?|payers?|payment|invoice)\b/
-const receiver = /\b(ship(ping)?|deliver(y|ed)?|receivers?|recipients?|consignee|drop( off)?|destination)\b|ලබන්න|பெறுந/u
+const receiver =
+  /\b(ship(ping)?|deliver(y|ed)?|receivers?|recipients?|consignee|drop off|drop|destination)\b|ලබන්න|பெறுந/u
 
 /** Returns the side of a delivery that a heading names. @param {string} words */
 export const readSide = words =>
@@ -42,107 +43,77 @@ const noCod = new RegExp(
 )
 /** Lists totals that are none of one item, or are left after what noCod names. */
 const netTotal = /^(grand |order )?total (price|value)$|\bafter (discounts?|coupons?|advance)$/
+/** Ends the heading of a column that holds the units of weights. */
+const unitOfWeight = /\b(units?|uom)$/
 /** Lists words of the price or number of items, beside which the items are no contents. */
 const noItems = /මිල|ගණන|ප්රමාණ|விலை|அளவு|எண்ணிக்கை/u
 
-/** Lists the fields in the order in which a person chooses them. */
-export const fieldNames = [
-  ...['order_no', 'customer_name', 'customer_phone', 'customer_secondary_phone', 'customer_address', 'destination'],
-  ...['cod', 'weight', 'description', 'remark', 'customer_email'],
-]
-
 /**
- * Lists the headings of each field with their weights; the first form that a simplified heading has decides.
- * @type {readonly [string, number, RegExp][]}
+ * Lists the headings of each field with their weights: the first form that a simplified heading has decides. People
+ * choose among the fields in this order.
  */
-
-const forms = [
-  ['order_no', 110, /^((merchant|shop|web|customer) )?order ?(no|number|num|id|#|ref|reference|code)$|ඇණවුම්|ஆர்டர்/u],
-  ['order_no', 100, /^(invoice|bill|ref|reference)( ?(no|number|num|id|#|code))?$|යොමු/u],
-  ['order_no', 60, /^(order|#|id)$|^((s|serial|sl|sr) )?no$/],
-  ['customer_name', 112, /^(.* )?full ?name$/],
-  ['customer_name', 110, /^(.* )?(first|given|fore|last|sur|family) ?name\b/],
-  ['customer_name', 105, /^((receivers?|recipients?|consignee|ship to|deliver to|bill to)( name)?|delivered to)$/],
-  ['customer_name', 105, /^name$|^(customer|client|buyer|contact)( s)? (name|person)$|(^|\s)නම(\s|$)|பெயர்/u],
-  ['customer_name', 100, /^(shipping|delivery|billing|payer|person) name$|^name (shipping|billing)$/],
-  ['customer_name', 80, /^(customer|client|buyer)$|ලබන්නා$|பெறுநர்$|ගනුදෙනුකරු|පාරිභෝගික|வாடிக்கையாளர்/u],
-  ['customer_name', 80, /\b(your|customer|person|receiver|recipient)\b.*\bname\b/],
-  [
-    'customer_phone',
-    110,
-    /^(.* )?(phone|mobile|tel|telephone|cell|cellphone)( (no|number|num|#))?( ?(1|one))?( (shipping|billing))?$/,
+const forms = /** @type {Record<string, [number, RegExp][]>} */ ({
+  order_no: [
+    [110, /^((merchant|shop|web|customer) )?order ?(no|number|num|id|#|ref|reference|code)$|ඇණවුම්|ஆர்டர்/u],
+    [100, /^(invoice|bill|ref|reference)( ?(no|number|num|id|#|code))?$|යොමු/u],
+    [60, /^(order|#|id)$|^((s|serial|sl|sr) )?no$/],
   ],
-  [
-    'customer_phone',
-    110,
-    /^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$|දුරකථ|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்/u,
+  customer_name: [
+    [112, /^(.* )?full ?name$/],
+    [110, /^(.* )?(first|given|fore|last|sur|family) ?name\b/],
+    [105, /^((receivers?|recipients?|consignee|ship to|deliver to|bill to)( name)?|delivered to)$/],
+    [105, /^name$|^(customer|client|buyer|contact)( s)? (name|person)$|(^|\s)නම(\s|$)|பெயர்/u],
+    [100, /^(shipping|delivery|billing|payer|person) name$|^name (shipping|billing)$/],
+    [80, /^(customer|client|buyer)$|ලබන්නා$|பெறுநர்$|ගනුදෙනුකරු|පාරිභෝගික|வாடிக்கையாளர்/u],
+    [80, /\b(your|customer|person|receiver|recipient)\b.*\bname\b/],
   ],
-  ['customer_phone', 60, /\bwhats ?app\b|^(.* )?contact( ?1)?$|\b(phone|mobile|telephone)\b/],
-  [
-    'customer_secondary_phone',
-    130,
-    /\b(second(ary)?|alt(ernat(e|ive))?|other|additional|2nd)\b.*\b(phone|mobile|contact|tel\w*|cell|no|number)\b/,
+  customer_phone: [
+    [110, /^(.* )?(phone|mobile|tel|telephone|cell|cellphone)( (no|number|num|#))?( ?(1|one))?( (shipping|billing))?$/],
+    [110, /^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$|දුරකථ|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்/u],
+    [60, /\bwhats ?app\b|^(.* )?contact( ?1)?$|\b(phone|mobile|telephone)\b/],
   ],
-  [
-    'customer_secondary_phone',
-    130,
-    /\b(phone|mobile|contact|tel\w*|cell|number|no) ?(2|two)$|(දෙවන|இரண்டாவது|மாற்று).*(දුරකථ|தொலைபேசி|கைபேசி)/u,
+  customer_secondary_phone: [
+    [
+      130,
+      /\b(second(ary)?|alt(ernat(e|ive))?|other|additional|2nd) (.* )?(phone|mobile|contact|tel\w*|cell|no|number)\b/,
+    ],
+    [130, /\b(phone|mobile|contact|tel\w*|cell|number|no) ?(2|two)$|(දෙවන|இரண்டாவது|மாற்று).*(දුරකථ|தொலைபேசி|கைபேசி)/u],
   ],
-  ['customer_address', 110, /\b(address|addr|street)\b|\b(address|street)[1-5]$|^add$|ලිපින|முகவரி/u],
-  [
-    'destination',
-    115,
-    /^(?!address (city|town)$|.*\band\b)(.* )?(city|town)( (name|shipping|billing))?$|නගර|நகர|(^|\s)ஊர்/u,
+  customer_address: [[110, /\b(address|addr|street)\b|\b(address|street)[1-5]$|^add$|ලිපින|முகவரி/u]],
+  destination: [
+    [115, /^(?!address (city|town)$|.*\band\b)(.* )?(city|town)( (name|shipping|billing))?$|නගර|நகர|(^|\s)ஊர்/u],
+    [105, /\b(nearest|delivery) (city|town)\b/],
+    [95, /\b(city|town)\b|^(.* )?(suburb|destination)$/],
+    [60, /^(.* )?district( name)?$|දිස්ත්රික්|மாவட்ட/u],
+    [50, /^(.* )?area$/],
   ],
-  ['destination', 105, /\b(nearest|delivery) (city|town)\b/],
-  ['destination', 95, /\b(city|town)\b|^(.* )?(suburb|destination)$/],
-  ['destination', 60, /^(.* )?district( name)?$|දිස්ත්රික්|மாவட்ட/u],
-  ['destination', 50, /^(.* )?area$/],
-  [
-    'cod',
-    120,
-    /^(cod|cash|collect|collection)( (amount|amt|value|total))?$|^((cod|cash|amount|amt) )?(to (be )?)?collect(ed|able)?$/,
+  cod: [
+    [120, /^(cod|cash|collect(able|ible|ion)?)( (amount|amt|value|total))?$/],
+    [120, /^((cod|cash|amount|amt) )?(to (be )?)?collect(ed|able)?$|අය කළ|එකතු කළ|வசூல/u],
+    [110, /^((cod|total|net) )?(payable|due|outstanding|balance)( (amount|amt|due|total|balance|payable|to pay))?$/],
+    [110, /^(amount|amt|total) (payable|due|outstanding|to pay)$|^to pay$|ගෙවිය යුතු|ශේෂ|ඉතිරි/u],
+    [110, /செலுத்த வேண்டிய|மீதி|மீதம்|நிலுவை|பாக்கி/u],
+    [100, /\bcod\b|\bto (be )?collect|\bcollect(able|ion)? (amount|amt|value)$/],
+    [90, /^net (amount|amt)$|^((grand|order|invoice|bill) )?(total|amount|amt)( (amount|amt|price|value))? after \w+$/],
+    [85, /^(grand|order|invoice|bill|final|net) total( (amount|amt|price|value))?$|මුළු|மொத்த/u],
+    [80, /^total( (amount|amt|price|value|bill))?$|^එකතුව$/],
+    [70, /^((order|bill|invoice) )?(amount|amt)$|මුදල|தொகை/u],
   ],
-  ['cod', 120, /^collect(able|ible) amount$|අය කළ|එකතු කළ|வசூல/u],
-  [
-    'cod',
-    110,
-    /^((cod|total|net) )?(payable|due|outstanding|balance)( (amount|amt|due|total|balance|payable|to pay))?$/,
+  weight: [
+    [110, /^((parcel|package|gross|actual|total|shipping) )?(weight|wt)\b|^(kgs?|grams?|gms?)$|(^|\s)බර(\s|$)|எடை/u],
+    [90, /\b(weight|wt)\b/],
   ],
-  [
-    'cod',
-    110,
-    /^(amount|amt|total) (payable|due|outstanding|to pay)$|^to pay$|ගෙවිය යුතු|ශේෂ|ඉතිරි|செலுத்த வேண்டிய|மீதி|மீதம்|நிலுவை|பாக்கி/u,
+  description: [
+    [100, /^(.* )?(descriptions?|contents?)$|^(parcel|package|product|item|order) details?$|විස්තර|விவர|விளக்க/u],
+    [90, /^(line ?item|item|product) names?$|^(ordered )?(items?|products?|goods)( ordered)?$|භාණ්ඩ|අයිතම|பொருள்/u],
   ],
-  ['cod', 100, /\bcod\b|\bto (be )?collect|\bcollect(able|ion)? (amount|amt|value)$/],
-  [
-    'cod',
-    90,
-    /^net (amount|amt)$|^((grand|order|invoice|bill) )?(total|amount|amt)( (amount|amt|price|value))? after \w+$/,
+  remark: [
+    [100, /^(.* )?(remarks?|notes?|comments?|instructions?)$|සටහන|குறிப்பு/u],
+    [60, /^(.* )?message$/],
   ],
-  ['cod', 85, /^(grand|order|invoice|bill|final|net) total( (amount|amt|price|value))?$|මුළු|மொத்த/u],
-  ['cod', 80, /^total( (amount|amt|price|value|bill))?$|^එකතුව$/],
-  ['cod', 70, /^((order|bill|invoice) )?(amount|amt)$|මුදල|தொகை/u],
-  [
-    'weight',
-    110,
-    /^((parcel|package|gross|actual|total|shipping) )?(weight|wt)\b|^(kgs?|grams?|gms?)$|(^|\s)බර(\s|$)|எடை/u,
-  ],
-  ['weight', 90, /\b(weight|wt)\b/],
-  [
-    'description',
-    100,
-    /^(.* )?(descriptions?|contents?)$|^(parcel|package|product|item|order) details?$|විස්තර|விவர|விளக்க/u,
-  ],
-  [
-    'description',
-    90,
-    /^(line ?item|item|product) names?$|^(ordered )?(items?|products?|goods)( ordered)?$|භාණ්ඩ|අයිතම|பொருள்/u,
-  ],
-  ['remark', 100, /^(.* )?(remarks?|notes?|comments?|instructions?)$|සටහන|குறிப்பு/u],
-  ['remark', 60, /^(.* )?message$/],
-  ['customer_email', 150, /\be ?mail\b|^mail$|මේල්|විද්යුත්|மின்னஞ்சல்/u],
-]
+  customer_email: [[150, /\be ?mail\b|^mail$|මේල්|විද්යුත්|மின்னஞ்சல்/u]],
+})
+export const fieldNames = Object.keys(forms)
 
 /** Removes from the heading of an amount its currency, and that taxes or delivery are in it. */
 const simplifyMoney = (/** @type {string} */ words) =>
@@ -159,10 +130,11 @@ const simplifyMoney = (/** @type {string} */ words) =>
 /** Weighs a simplified heading for a field; 0 if it does not name the field. */
 const weigh = (/** @type {string} */ words, /** @type {string} */ field) => {
   const text = field === 'cod' ? simplifyMoney(words) : words
-  const weight = forms.find(([name, , form]) => name === field && form.test(text))?.[1] ?? 0
+  const weight = forms[field].find(([, form]) => form.test(text))?.[0] ?? 0
   const side = readSide(words)
   if (field === 'cod') return noCod.test(text) && !netTotal.test(text) ? 0 : weight
   if (field === 'description' && noItems.test(words)) return 0
+  if (field === 'weight' && unitOfWeight.test(words)) return 0
   if (field === 'remark') return side === 'sender' ? weight - 50 : weight
   if (weight === 0 || !sided.includes(field)) return weight
   return noPerson.test(words) ? 0 : Math.max(weight + weightOfSide[side], 0)

@@ -2,7 +2,7 @@
 import { Button } from '../../kit/actions.js'
 import { Control, findCities } from '../../kit/form.js'
 import { number, t } from '../../kit/i18n.js'
-import { html, useMemo, useState } from '../../kit/preact.js'
+import { html, useState } from '../../kit/preact.js'
 import { getSession } from '../../kit/session.js'
 import { Field, Live, Panel, useLive } from '../../kit/ui.js'
 import { readBusinesses, recall, remember } from '../merchant.js'
@@ -36,26 +36,21 @@ const keep = (/** @type {Sheet} */ sheet, /** @type {Choice} */ choice, /** @typ
   remember({ general, ...(choices && { choices }) })
 }
 
-/** Says what a known export holds: what is one parcel, paid, cancelled. */
-const Known = ({ name, rows, onPlain }) => {
-  const found = rows.flatMap(({ leftOut, marks }) => leftOut ?? ['', ...marks.map(({ code }) => code)])
-  const count = (/** @type {string} */ code) => found.filter(each => each === code).length
-  return html`<div class="notice good"><p><strong>${t('upload.export', { name, count: number(count('')) })}</strong></p>
-    ${['part_of_another', 'prepaid_by_export', 'cancelled', 'payment_unclear'].map(
-      code => count(code) > 0 && html`<p key=${code}>${t(`upload.export_${code}`, { count: number(count(code)) })}</p>`,
-    )}
-    <div class="row"><${Button} onClick=${onPlain}>${t('upload.export_not')}<//></div></div>`
-}
+/** Shows a list of which one is chosen: each option is a value and its text. */
+const Pick = ({
+  options,
+  onPick,
+  ...field
+}) => html`<${Field} ...${field} onChange=${event => onPick(event.target.value)}>
+  ${options.map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}<//>`
 
 /** Asks which of the columns that weigh the same fills a field. */
-const Question = ({ question: { field, options }, columns, onAnswer }) => html`<${Field} id=${`ask-${field}`}
-  label=${t('upload.which', { field: t(`field.${field}`) })} value="" onChange=${event => onAnswer(event.target.value)}>
-    <option value="">…</option>
-    ${options.map(
-      (/** @type {number[]} */ option, /** @type {number} */ index) => html`<option key=${index} value=${index}>
-      ${option.map(at => columns[at].heading || `${at + 1}.`).join(' + ')}</option>`,
-    )}
-    <option value="none">${t('upload.which_none')}</option><//>`
+const Question = ({ question: { field, options }, columns, onAnswer }) => {
+  const nameOption = option => option.map(at => columns[at].heading || `${at + 1}.`).join(' + ')
+  const all = [['', '…'], ...options.map(nameOption).map((text, at) => [at, text]), ['none', t('upload.which_none')]]
+  return html`<${Pick} id=${`ask-${field}`} label=${t('upload.which', { field: t(`field.${field}`) })} value=""
+    options=${all} onPick=${value => value && onAnswer(options[Number(value)] ?? [], field)} />`
+}
 
 /** Lists what a person must still choose. @param {Choice} choice @param {{ origin_city_id: string }} general */
 const listMissing = ({ columns, asked, allPrepaid }, { origin_city_id }) => [
@@ -68,11 +63,8 @@ const General = ({ general, onGeneral, businesses }) => {
   const control = (/** @type {string} */ id, /** @type {string} */ name, /** @type {object} */ more) =>
     html`<${Control} id=${id} label=${t(`upload.${id}`)} value=${general[name]}
       onValue=${value => onGeneral({ ...general, [name]: value })} ...${more} />`
-  return html`<${Live} of=${businesses}>${data => html`<div class="fields">
-    ${control('business', 'merchant_business_id', {
-      options: data,
-      value: general.merchant_business_id || data[0]?.id,
-    })}
+  return html`<${Live} of=${businesses}>${options => html`<div class="fields">
+    ${control('business', 'merchant_business_id', { options, value: general.merchant_business_id || options[0]?.id })}
     ${control('origin', 'origin_city_id', { find: findCities })}
     ${control('weight', 'weight', { inputmode: 'decimal' })}</div>`}<//>`
 }
@@ -82,52 +74,47 @@ export const Columns = ({ sheet, onDone }) => {
   const [choice, setChoice] = useState(() => start(sheet))
   const [general, setGeneral] = useState({ weight: '1', origin_city_id: '', ...recall().general })
   const businesses = useLive(readBusinesses)
-  const read = useMemo(() => (choice.export ? toRows(sheet, choice) : []), [choice])
   const missing = listMissing(choice, general)
   const give = (/** @type {number[]} */ indexes, /** @type {string} */ field) =>
     setChoice({ ...assign(choice, indexes, field), allPrepaid: field === 'cod' ? false : choice.allPrepaid })
+  const fields = [['', t('upload.ignore')], ...fieldNames.map(name => [name, t(`field.${name}`)])]
+  const nameRow = ({ number: line, cells }, /** @type {number} */ index) => [
+    index,
+    `${t('upload.line', { line })}: ${cells.filter(Boolean).join(' | ').slice(0, 60)}`,
+  ]
   const done = () => {
     const business = general.merchant_business_id || businesses.data?.[0]?.id
     const chosen = { ...general, merchant_business_id: business }
     keep(sheet, choice, chosen)
-    onDone(toRows(sheet, choice, getSession().me?.tenant.currency), {
-      ...chosen,
-      allPrepaid: choice.allPrepaid === true,
-    })
+    onDone(toRows(sheet, choice, getSession().me?.tenant.currency), { ...chosen, allPrepaid: choice.allPrepaid })
   }
 
   return html`<${Panel} title=${t('upload.columns')}>
     <${General} general=${general} onGeneral=${setGeneral} businesses=${businesses} />
-    <${Field} id="headings" label=${t('upload.headings')} value=${choice.headingRow}
-      onChange=${event => setChoice(chooseColumns(sheet, Number(event.target.value)))}>
-      ${sheet.rows.slice(0, shownRows).map(
-        (row, index) => html`<option key=${index} value=${index}>
-        ${t('upload.line', { line: row.number })}: ${row.cells.filter(Boolean).join(' | ').slice(0, 60)}</option>`,
-      )}
-      <option value="-1">${t('upload.headings_none')}</option><//>
+    <${Pick} id="headings" label=${t('upload.headings')} value=${choice.headingRow}
+      options=${[...sheet.rows.slice(0, shownRows).map(nameRow), [-1, t('upload.headings_none')]]}
+      onPick=${value => setChoice(chooseColumns(sheet, Number(value)))} />
     ${
       choice.export
-        ? html`<${Known} name=${choice.export} rows=${read}
-        onPlain=${() => setChoice(chooseColumns(sheet, choice.headingRow, true))} />`
+        ? html`<div class="notice good"><p><strong>${t('upload.export', { name: choice.export })}</strong></p>
+          <div class="row"><${Button} onClick=${() => setChoice(chooseColumns(sheet, choice.headingRow, true))}>
+          ${t('upload.export_not')}<//></div></div>`
         : html`<${Field} id="all-prepaid" type="checkbox" label=${t('upload.all_prepaid')} checked=${choice.allPrepaid}
         onChange=${({ target }) => setChoice({ ...assign(choice, [], 'cod'), allPrepaid: target.checked })} />`
     }
     ${
       choice.asked.length > 0 &&
       html`<div class="fields notice">${choice.asked.map(
-        question =>
-          html`<${Question} key=${question.field} question=${question} columns=${choice.columns}
-        onAnswer=${value => value && give(question.options[Number(value)] ?? [], question.field)} />`,
+        each => html`<${Question} key=${each.field} question=${each} columns=${choice.columns} onAnswer=${give} />`,
       )}</div>`
     }
     <details open=${!choice.export}>
-      <summary>${t('upload.all_columns', { count: number(choice.columns.length) })}</summary>
+      <summary>${t('upload.headings')} (${number(choice.columns.length)})</summary>
     <div class="fields">${choice.columns.map(
       ({ index, heading, field, samples }) =>
-        html`<${Field} key=${index} id=${`column-${index}`} value=${field} label=${`${index + 1}. ${heading}`}
-        hint=${samples.slice(0, 3).join(' · ')} disabled=${Boolean(choice.export)}
-        onChange=${event => give([index], event.target.value)}><option value="">${t('upload.ignore')}</option>
-        ${fieldNames.map(name => html`<option key=${name} value=${name}>${t(`field.${name}`)}</option>`)}<//>`,
+        html`<${Pick} key=${index} id=${`column-${index}`} value=${field} label=${`${index + 1}. ${heading}`}
+        hint=${samples.slice(0, 3).join(' · ')} disabled=${Boolean(choice.export)} options=${fields}
+        onPick=${name => give([index], name)} />`,
     )}</div></details>
     <div class="row"><${Button} kind="primary" onClick=${done}
       missing=${missing.length > 0 ? t('upload.missing', { what: missing.join(' · ') }) : ''}>

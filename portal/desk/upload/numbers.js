@@ -2,15 +2,11 @@
 
 /** @typedef {{ value?: number, problem?: string }} Reading `row.PROBLEM` is the text of a problem. */
 
-/** Stands in a cell for a formula whose value the workbook does not hold. */
-export const uncalculated = '#UNCALCULATED'
-
-const errorCell = /^#(n\/a|ref!|value!|name\?|div\/0!|null!|num!|spill!|calc!|error!|getting_data)$/i
+const errorCell = /^#(n\/a|ref!|value!|name\?|div\/0!|null!|num!|spill!|calc!|error!|getting_data|uncalculated)$/i
 const isPhone = (/** @type {string} */ field) => field === 'customer_phone' || field === 'customer_secondary_phone'
 
 /** Returns what makes a cell no value at all: a spreadsheet's error, or a phone without its digits (9.477E+10). */
 export const findProblem = (/** @type {string} */ field, /** @type {string} */ text) => {
-  if (text === uncalculated) return 'uncalculated'
   if (errorCell.test(text)) return 'error_cell'
   return isPhone(field) && /^\+?\d([.,]\d+)?e[+]?\d+$/i.test(text) ? 'scientific' : undefined
 }
@@ -55,16 +51,20 @@ const readDigits = (text, rules) => {
   return { value: Number(`${whole.replace(/\D/g, '')}.${decimals || 0}`) }
 }
 
-const rupees = 'rupees|slr|rs|රුපියල්|රු|ரூபாய்|ரூ'
+/** Lists how people write a currency besides its code and its sign. */
+const spellings = /** @type {Record<string, string>} */ ({
+  ...{ rs: 'rupees|slr|රුපියල්|රු|ரூபாய்|ரூ|rs', '₹': 'rupees|rs', BDT: 'taka|tk', AED: 'dhs?' },
+  ...{ KES: 'k\\.?shs?', TZS: 't\\.?shs?', UGX: 'u\\.?shs?', NGN: 'naira' },
+})
 
-/** Finds a currency before and after an amount, as people write it: its code, its sign, and the words of rupees. */
+/** Finds a currency before and after an amount, as people write it. */
 const findCurrency = (/** @type {string} */ code) => {
   const style = new Intl.NumberFormat('en', { style: 'currency', currency: code, currencyDisplay: 'narrowSymbol' })
   const sign = toPlain(style.formatToParts(0).find(({ type }) => type === 'currency')?.value ?? '')
-  const words = /^(rs|₹)$/i.test(sign) ? rupees : code === 'BDT' ? 'taka|tk' : code
-  const currency = `(?:${code}|${sign.replace(/[$.]/g, '\\$&')}|${words})`
+  const words = spellings[sign.toLowerCase()] ?? spellings[code] ?? code
+  const currency = `(?:${code}|${words}|${sign.replace(/[$.]/g, '\\$&')})`
   return {
-    leading: new RegExp(`^${currency}\\.?\\s*`, 'iu'),
+    leading: new RegExp(`^${currency}(?!\\p{L})\\.?\\s*`, 'iu'),
     trailing: new RegExp(`\\s*(?:/[=-]|=|/)?\\s*(?:${currency}\\.?)?\\s*(?:/[=-])?$`, 'iu'),
   }
 }
@@ -82,7 +82,12 @@ export const readMoney = (text, currency = '') => {
   currencies[code] ??= findCurrency(code)
   const { leading, trailing } = currencies[code]
   const digits = plain.replace(leading, '').replace(trailing, '')
-  if (/^\p{Sc}\s*\d|\d\s*\p{Sc}$|^\p{L}{2,9}\.?\s*\d[\d.,]*$|^\d[\d.,]*\s*\p{L}{2,9}$/u.test(digits))
+  // Words or signs before or after an amount.
+  if (
+    /^[\p{L}\p{M}\p{Sc}][\p{L}\p{M}\p{Sc}. ]*\d[\d.,]*$|^\d[\d.,]*[-\p{L}\p{M}\p{Sc}. ]*[\p{L}\p{M}\p{Sc}]$/u.test(
+      digits,
+    )
+  )
     return { problem: 'unit' }
   const read = readDigits(digits, { comma3: 'thousands', point3: 'ambiguous', comma2: 'ambiguous' })
   if (read.value === undefined) return read
@@ -90,19 +95,22 @@ export const readMoney = (text, currency = '') => {
   return Number.isInteger(read.value) ? read : { problem: 'fraction' }
 }
 
+const moneyUnits =
+  /^(\p{L}{0,3}\p{Sc}|rs|cents?|paise|thousands?|[ktu]shs?|tk|taka|rm|rp|dhs?|naira|birr|f?cfa|dollars?)\.?$/iu
+
 /** Returns the currency, or a part of one, that ends the heading of an amount, such as "COD (USD)"; or ''. */
 export const findMoneyUnit = (/** @type {string} */ heading) => {
   const [, inside, last = ''] = /\(([^()]+)\)\s*$|(\S+)\s*$/.exec(heading) ?? []
-  const unit = (inside ?? last).trim()
+  const unit = (inside ?? last).trim().replace(/^in /i, '')
   if (/^'?0{3}s?$/.test(unit)) return 'thousands'
   const isCode = /^[A-Z]{3}$/.test(unit) && Intl.supportedValuesOf('currency').includes(unit)
-  return isCode || /^(\p{Sc}|rs\.?|cents?|paise|thousands?)$/iu.test(unit) ? unit : ''
+  return isCode || moneyUnits.test(unit) ? unit : ''
 }
 
 /** Lists the units of weight; the desk converts no other. */
 const units = /** @type {[RegExp, string][]} */ ([
-  [/(^|[\d\s(])(kgs?|kilos?|kilograms?|කිලෝ(ග්රෑම්)?|கிலோ(கிராம்)?)\.?\)?$/iu, 'kg'],
-  [/(^|[\d\s(])(g|gms?|grs?|grams?|ග්රෑම්|கிராம்)\.?\)?$/iu, 'g'],
+  [/(^|[\d\s(])(kgs?|kilos?|kilogram(me)?s?|කිලෝ(ග්රෑම්)?|கிலோ(கிராம்)?)\.?\)?$/iu, 'kg'],
+  [/(^|[\d\s(])(g|gms?|grs?|gram(me)?s?|ග්රෑම්|கிராம்)\.?\)?$/iu, 'g'],
   [/(^|[\d\s(])(lbs?|pounds?|oz|ounces?|tons?|tonnes?|t|mg|st)\.?\)?$/iu, 'other'],
 ])
 
@@ -114,7 +122,7 @@ export const readWeight = (/** @type {string} */ text, unit = 'kg') => {
   const plain = toPlain(text)
   const problem = plain === '' ? 'missing' : findProblem('weight', plain)
   if (problem) return { problem }
-  const own = findUnit(plain) || unit || 'kg'
+  const own = findUnit(plain) || (/^[.\d].*[^\d.,\s]$/.test(plain) ? 'other' : unit)
   if (own !== 'kg' && own !== 'g') return { problem: 'unit' }
   const isGrams = own === 'g'
   const rules = { comma3: isGrams ? 'thousands' : 'ambiguous', point3: 'ambiguous' }

@@ -1,6 +1,5 @@
 // Reads the first visible sheet of an Excel workbook. The reader is our own, because readers on npm unpack without a
 // limit, in workers or with parsers that our content policy forbids.
-import { uncalculated } from './numbers.js'
 
 const maxFileBytes = 10_000_000
 /** Limits each unpacked part of the workbook; 10,000 rows take 5 MB. */
@@ -135,7 +134,7 @@ const readRows = (xml, maxRows, show) => {
       ;[type, style, value, isFormula] = [read('t'), Number(read('s')), '', false]
     } else if (name === 'f') isFormula = true
     else if (name === 'v' || name === 't') value += decode(text)
-    if (name === '/c' && isFormula && value === '' && type !== 'str') [type, value] = ['str', uncalculated]
+    if (name === '/c' && isFormula && value === '' && type !== 'str') [type, value] = ['str', '#UNCALCULATED']
     if ((name === '/c' || (name === 'c' && isEmpty)) && value !== '') {
       if (column >= maxColumns) refuse('too_large')
       while (row.length <= column) row.push('')

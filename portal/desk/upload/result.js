@@ -23,32 +23,30 @@ const Statuses = ({ upload, onChange }) => {
   const drafts = listDrafts(upload).length
   const elsewhere = upload.chunks.reduce((sum, { noDrafts = 0 }) => sum + noDrafts, 0)
   const confirmed = countBooked(upload) - drafts - elsewhere
-  const confirm = async () => onChange({ ...(await confirmDrafts(upload, t('upload.elsewhere'))) })
-
-  return html`<${Live} of=${statuses} lines=${1}>${names => html`
-    ${
-      confirmed > 0 &&
-      html`<p><${Badge} kind="good">${statusName(names.confirmed)}<//>
-        ${' '}${t('upload.confirmed', { count: number(confirmed) })}</p>`
-    }
-    ${elsewhere > 0 && html`<p class="notice">${t('upload.no_drafts', { count: number(elsewhere) })}</p>`}
+  const confirm = async () => onChange({ ...(await confirmDrafts(upload)) })
+  const say = (/** @type {number} */ count, /** @type {string} */ key, kind = '', status = '') =>
+    count > 0 &&
+    html`<p class=${kind === 'good' ? '' : 'notice'}>
+      ${status && html`<${Badge} kind=${kind}>${statusName(status)}<//> `}
+      ${t(`upload.${key}`, { count: number(count) })}</p>`
+  return html`<${Live} of=${statuses} lines=${1}>${names => html`${say(confirmed, 'confirmed', 'good', names.confirmed)}
+    ${say(elsewhere, 'no_drafts')}${say(drafts, 'drafts', 'warn', names.draft)}
     ${
       drafts > 0 &&
-      html`<div class="notice row"><p><${Badge} kind="warn">${statusName(names.draft)}<//>
-        ${' '}${t('upload.drafts', { count: number(drafts) })}</p>
-        ${
-          names.mayConfirm &&
-          html`<${Act} kind="primary" run=${confirm}>${t('upload.confirm', { count: number(drafts) })}<//>`
-        }</div>`
+      names.mayConfirm &&
+      html`<div class="row"><${Act} kind="primary" run=${confirm}>
+      ${t('upload.confirm', { count: number(drafts) })}<//></div>`
     }`}<//>`
 }
+
+const sayRefused = ({ errors }) => html`<p class="error">${t('upload.refused')} ${wordRefusal(errors)}</p>`
 
 /** Books an upload, sums it up, and shows the rows that are not booked yet. */
 export const Booking = ({ upload: begun, onEnd }) => {
   const [upload, setUpload] = useState(begun)
   const { chunks } = upload
   const total = chunks.reduce((sum, { orders, errors }) => sum + (errors ? 0 : orders.length), 0)
-  const run = useAction(async () => setUpload({ ...(await book(upload, setUpload, t('upload.elsewhere'))) }))
+  const run = useAction(async () => setUpload({ ...(await book(upload, setUpload)) }))
   const isOld = isTooOld(upload)
   useEffect(() => void (!isOld && !isDone(upload) && run.run()), [chunks.length])
   const waybills = chunks.flatMap(part => part.waybills ?? [])
@@ -61,27 +59,21 @@ export const Booking = ({ upload: begun, onEnd }) => {
     onEnd()
   }
 
-  return html`<${Panel} title=${isDone(upload) ? t('upload.done') : t('upload.booking')}>
+  return html`<${Panel} title=${t('upload.booking')}>
     <progress max=${total || 1} value=${waybills.length} aria-label=${t('upload.booking')}></progress>
     <p role="status">
       <strong>${t('upload.booked', { count: number(waybills.length), total: number(total) })}</strong></p>
     ${waybills.length > 0 && html`<p>${waybills[0]} – ${waybills.at(-1)}</p>`}
     ${isDone(upload) && html`<${Statuses} upload=${upload} onChange=${setUpload} />`}
     ${isOld && !isDone(upload) && html`<p class="notice">${t('upload.too_old')}</p>`}
-    ${
-      open.length > 0 &&
-      refused.map(
-        ({ key, errors }) => html`<p key=${key} class="error">${t('upload.refused')} ${wordRefusal(errors)}</p>`,
-      )
-    }
+    ${open.length > 0 && refused.map(sayRefused)}
     <${ErrorText} error=${run.error} />
     <div class="row">
       ${run.error && html`<${Button} kind="primary" onClick=${() => run.run()}>${t('upload.continue')}<//>`}
       ${
         waybills.length > 0 &&
         html`<${Button} onClick=${() => saveWaybills(upload)}>${t('upload.waybills')}<//>
-        <${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>
-        <${Button} onClick=${() => print()}>${t('upload.print')}<//>`
+        <${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>`
       }
       ${isEnded && html`<${Act} run=${end} question=${sure}>${t('upload.next')}<//>`}
     </div>

@@ -1,27 +1,26 @@
 // Shows what the check found, before anything is booked.
-import { announce, Button, ErrorText, saveFile, useAction } from '../../kit/actions.js'
-import { money, number, statusName, t } from '../../kit/i18n.js'
+import { announce, Button, ErrorText, useAction } from '../../kit/actions.js'
+import { money, named, number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
 import { Live, Panel, useLive } from '../../kit/ui.js'
 import { readStatuses } from '../merchant.js'
-import { writeCsv } from '../read-sheet.js'
 import { beginUpload, storeRest } from './book-rows.js'
 import { checkRows, isGood } from './check-rows.js'
 import { Grid, setField } from './grid.js'
-import { fieldNames } from './headings.js'
-import { wordErrors } from './row-problems.js'
 
 /** @import { Row } from './check-rows.js' */
 
-const saveBad = (/** @type {Row[]} */ rows) => {
-  const lines = rows.map(row => [...fieldNames.map(name => row.values[name]), wordErrors(row).join(' ')])
-  saveFile(writeCsv([[...fieldNames, 'reasons'], ...lines]), 'rows-to-correct.csv')
-}
+/** Returns true for a COD that a person need not read before it is prepaid: its cell has no amount. @param {Row} row */
+const lacksCod = ({ leftOut, errors, values }) =>
+  !leftOut && errors.cod && errors.cod[0].code !== 'payment_unclear' && !/(?!0)\p{Nd}/u.test(values.cod ?? '')
 
-/** Problems of COD that an amount causes: a person must read it. */
-const amountProblems = ['payment_unclear', 'ambiguous', 'unit', 'fraction', 'too_large']
-const lacksCod = (/** @type {Row} */ { leftOut, errors }) =>
-  !leftOut && errors.cod?.some(({ code }) => !amountProblems.includes(code))
+/** Says how many rows are left out, and why. @param {Row[]} rows */
+const sayLeftOut = rows => {
+  const reasons = Map.groupBy(rows, ({ leftOut = '' }) => leftOut && named('left_out', leftOut))
+  reasons.delete('')
+  const counts = [...reasons].map(([why, some]) => `${why} (${number(some.length)})`)
+  return counts.length > 0 && html`<p>${t('left_out.by_person')}: ${counts.join(', ')}</p>`
+}
 
 const sumUp = (/** @type {Row[]} */ good, /** @type {'cod' | 'price'} */ name) => {
   const total = good.reduce((sum, row) => sum + (row[name] ?? 0), 0)
@@ -59,7 +58,7 @@ const BookButtons = ({ good, changed, start }) => {
 export const Checked = ({ rows, general, stored, onBook }) => {
   const [, redraw] = useState(0)
   const [progress, setProgress] = useState({ done: 0, of: rows.length })
-  const [view, setView] = useState({ name: 'all', page: 0 })
+  const [view, setView] = useState({ name: 'filter.all', page: 0 })
   const open = rows.filter(row => !row.leftOut)
   const good = open.filter(isGood)
   const rest = open.filter(row => !isGood(row))
@@ -67,12 +66,12 @@ export const Checked = ({ rows, general, stored, onBook }) => {
   const check = useAction(async (/** @type {Row[]} */ some) => {
     setProgress({ done: 0, of: some.length })
     await checkRows(some, general, done => setProgress({ done, of: some.length }))
-    if (stored) await storeRest(stored, rows, t('upload.elsewhere'))
+    if (stored) await storeRest(stored, rows)
     announce(t('upload.good', { count: number(rows.filter(isGood).length) }))
   })
   useEffect(() => void (!stored && check.run(open)), [])
   const start = useAction(async (/** @type {string} */ status) =>
-    onBook(await beginUpload({ good, rest: left, general, status }, stored, t('upload.elsewhere'))),
+    onBook(await beginUpload({ good, rest: left, general, status }, stored)),
   )
   const lacking = rows.filter(lacksCod)
   const makePrepaid = () => {
@@ -80,25 +79,21 @@ export const Checked = ({ rows, general, stored, onBook }) => {
     check.run(lacking)
   }
   if (check.isBusy)
-    return html`<${Panel} title=${t('upload.checking')}>
-      <progress max=${progress.of} value=${progress.done} aria-label=${t('upload.checking')}></progress><//>`
+    return html`<${Panel} title=${t('upload.check')}>
+      <progress max=${progress.of} value=${progress.done} aria-label=${t('upload.check')}></progress><//>`
 
   return html`<${Panel} title=${t('upload.found')}>
     <p><strong>${t('upload.good', { count: number(good.length) })}</strong>
       ${' '}${t('upload.price', { sum: sumUp(good, 'price') })}</p>
+    ${sayLeftOut(rows)}
     <${ErrorText} error=${check.error ?? start.error} />
     <${BookButtons} good=${good} changed=${open.filter(row => row.isChanged).length} start=${start} />
-    <div class="row">${
-      rest.length > 0 &&
-      html`<${Button} onClick=${() => check.run(rest)}>${t('upload.again')}<//>
-        <${Button} onClick=${() => saveBad(rest)}>${t('upload.save_bad')}<//>`
-    }
+    <div class="row">${rest.length > 0 && html`<${Button} onClick=${() => check.run(rest)}>${t('upload.again')}<//>`}
       ${
         lacking.length > 0 &&
         html`<${Button} onClick=${makePrepaid}>
         ${t('upload.prepaid', { count: number(lacking.length) })}<//>`
       }</div>
-    ${rest.length > 0 && html`<h3>${t('upload.bad', { count: number(rest.length) })}</h3>`}
     <${Grid} rows=${rows} general=${general} view=${view} onView=${setView}
       onChange=${() => redraw(count => count + 1)} />
   <//>`

@@ -10,10 +10,9 @@ const sentences = /** @type {[RegExp, string][]} */ ([
   [/not be greater than (?<max>\d+) characters/, 'too_long'],
   [/must be an integer/, 'fraction'],
   [/must be a number above 0/, 'weight'],
-  [/null character/, 'broken_text'],
+  [/null character/, 'replaced_characters'],
   [/selected destination .* is invalid/, 'no_city'],
-  [/selected origin .* is invalid/, 'origin'],
-  [/selected merchant business id is invalid/, 'business'],
+  [/selected (origin .*|merchant business id) is invalid/, 'begin_again'],
   [/assign a rate card/, 'no_card'],
   [/^No rate card is assigned .* to (?<city>.+ in .+?)(?:, for order_data.*|\.)$/, 'no_rate'],
   [/^Fewer waybill numbers/, 'no_numbers'],
@@ -51,15 +50,6 @@ export const wordProblem = ({ code, ...values }) =>
 
 /** Names the column of a field as the sheet does. @param {{ headings?: Record<string, string> }} row */
 export const nameColumn = (row, /** @type {string} */ field) => row.headings?.[field] || t(`field.${field}`)
-
-/** Names the row and the column, and says what is wrong there. @param {import('./check-rows.js').Row} row */
-export const wordErrors = row =>
-  Object.entries(row.errors).flatMap(([field, problems]) =>
-    problems.map(problem => {
-      const line = t('upload.line', { line: row.line })
-      return `${field ? `${line}, ${nameColumn(row, field)}` : line}: ${wordProblem(problem)}`
-    }),
-  )
 
 /** Words the errors of a response that are about no row. @param {Record<string, string[]>} errors */
 export const wordRefusal = errors =>

@@ -1,5 +1,6 @@
 // Stores the upload of a person in the browser, and says how far it is.
 import { ApiError } from '../../kit/api.js'
+import { t } from '../../kit/i18n.js'
 import { getSession } from '../../kit/session.js'
 
 /** @import { Row, General } from './check-rows.js' */
@@ -7,8 +8,7 @@ import { getSession } from '../../kit/session.js'
  * `status` is the key with which the orders are booked, or which they have since; absent: they are drafts. `rows` come
  * back to the person if the chunk is refused.
  * @typedef {{ key: string, lines: number[], orders: any[], rows?: Row[], status?: string, waybills?: string[],
- *   noDrafts?: number,
- *   errors?: Record<string, string[]> }} Chunk
+ *   noDrafts?: number, errors?: Record<string, string[]> }} Chunk
  * @typedef {{ id: string, startedAt: number, general: General, chunks: Chunk[], rest?: Row[] }} Stored
  */
 
@@ -42,10 +42,12 @@ export const readUpload = () => inStore('readonly', store => store.get(owner()))
 export const writeUpload = (/** @type {Stored} */ upload) => inStore('readwrite', store => store.put(upload, owner()))
 export const putAway = () => inStore('readwrite', store => store.delete(owner()))
 
+export const isElsewhere = () => new ApiError(t('upload.elsewhere'))
+
 /** Lets only one tab begin or book uploads at a time. @template Result @param {() => Promise<Result>} act */
-export const alone = (/** @type {string} */ elsewhere, act) =>
+export const alone = act =>
   navigator.locks.request(`upload ${owner()}`, { ifAvailable: true }, lock => {
-    if (!lock) throw new ApiError(elsewhere)
+    if (!lock) throw isElsewhere()
     return act()
   })
 

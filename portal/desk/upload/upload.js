@@ -4,6 +4,9 @@ import { number, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { Field, Live, Panel, useLive } from '../../kit/ui.js'
 import { decodeText, parseSheet } from '../read-sheet.js'
+import { Columns } from './name-columns.js'
+import { Booking } from './result.js'
+import { Checked } from './review.js'
 import { readUpload } from './stored-upload.js'
 
 const maxRows = 10_000
@@ -25,7 +28,7 @@ const Paste = ({ onSheet }) => {
     if (file) enter({ text: '', sheet: await readFile(file) })
   })
   const count = sheet.rows.length
-  const missing = count === 0 ? t('upload.need_rows') : count > maxRows + 1 ? t('upload.too_large') : ''
+  const missing = count === 0 ? t('upload.paste') : count > maxRows + 1 ? t('upload.too_large') : ''
   const type = ({ target: { value } }) => enter({ text: value, sheet: parseSheet(value) })
   return html`<${Panel} title=${t('upload.paste')}>
     <p class="soft">${t('upload.hint', { max: number(maxRows) })}</p>
@@ -39,35 +42,22 @@ const Paste = ({ onSheet }) => {
   <//>`
 }
 
-/** Loads the steps that follow the choice of a sheet, which the page of the sign-in does without. */
-const loadSteps = async () => {
-  const files = Promise.all([import('./name-columns.js'), import('./review.js'), import('./result.js')])
-  const steps = await files.catch(() => {
-    throw new ApiError(t('error.unreachable'))
-  })
-  return Object.assign({}, ...steps)
-}
-
 /** Leads from a sheet to waybills in four steps: paste, columns, check, book. */
 export const Upload = () => {
   const begun = useLive(() => readUpload().then(upload => ({ upload })))
-  const steps = useLive(loadSteps)
   const [at, go] = useState(/** @type {any} */ ({}))
   const end = () => {
     go({})
     begun.reload()
   }
-  const upload = at.upload ?? begun.data?.upload
-  const step = ({ Columns, Booking, Checked }) => {
+  const step = (/** @type {any} */ upload) => {
     if (upload) return html`<${Booking} key=${upload.id} upload=${upload} onEnd=${end} />`
     if (at.checked) return html`<${Checked} ...${at.checked} onBook=${upload => go({ upload })} />`
+    if (!at.sheet) return html`<${Paste} onSheet=${sheet => go({ sheet })} />`
     return html`<${Columns} sheet=${at.sheet} onDone=${(rows, general) => go({ checked: { rows, general } })} />`
   }
-  const isFirst = !at.sheet && !at.checked && !upload
-  const restart =
-    !isFirst && !upload && html`<div class="row"><${Button} onClick=${end}>${t('upload.restart')}<//></div>`
   return html`<h1 tabindex="-1">${t('menu.upload')}</h1>
-    <${Live} of=${begun}>${() => html`<div class="stack">
-      ${isFirst ? html`<${Paste} onSheet=${sheet => go({ sheet })} />` : html`<${Live} of=${steps}>${step}<//>`}
-      ${restart}</div>`}<//>`
+    <${Live} of=${begun}>${({ upload }) => html`<div class="stack">${step(at.upload ?? upload)}
+      ${(at.sheet || at.checked) && html`<div class="row"><${Button} onClick=${end}>${t('upload.restart')}<//></div>`}
+      </div>`}<//>`
 }

@@ -53,6 +53,7 @@ export default {
   'invoice.total': 'Total',
   label: 'Label (PDF)',
   labels: 'Labels (PDF)',
+  'labels.warning': 'No font has these characters, so they are printed as their codes: {list}',
   language: 'Language',
   loading: 'Loading',
   menu: 'Menu',

@@ -52,6 +52,7 @@ export default {
   'invoice.total': 'එකතුව',
   label: 'ලේබලය (PDF)',
   labels: 'ලේබල (PDF)',
+  'labels.warning': 'මේ අකුරු කිසිදු අකුරු මුහුණතක නැති නිසා ඒවා කේත ලෙස මුද්‍රණය වේ: {list}',
   language: 'භාෂාව',
   loading: 'පූරණය වෙමින්',
   menu: 'මෙනුව',

@@ -52,6 +52,7 @@ export default {
   'invoice.total': 'மொத்தம்',
   label: 'லேபிள் (PDF)',
   labels: 'லேபிள்கள் (PDF)',
+  'labels.warning': 'இந்த எழுத்துகள் எந்த எழுத்துருவிலும் இல்லை; அவை குறியீடுகளாக அச்சிடப்படுகின்றன: {list}',
   language: 'மொழி',
   loading: 'ஏற்றப்படுகிறது',
   menu: 'மெனு',

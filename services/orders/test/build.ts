@@ -1,15 +1,18 @@
+import { isDeepStrictEqual } from 'node:util'
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
-import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
-import { createOrders } from '../app.ts'
+import { cloneDatabase, cloneDemo, type Teardown } from '../../../dev/test-database.ts'
+import { createOrders, type OrdersOptions } from '../app.ts'
 import type { WebhookSender } from '../capabilities/feed/sender.ts'
+import { capabilities, createCompanyFile } from '../capabilities.ts'
+import type { Capabilities } from '../capability.ts'
 import { createTokenFor } from '../core/access/token-commands.ts'
 import { applyTenant } from '../core/provisioning/apply.ts'
 import type { TenantFile } from '../core/provisioning/tenant-file.ts'
-import type { OrdersOptions } from '../dependencies.ts'
 import { batch, order, tenantFile } from './tenant.ts'
 
 export interface ApiResponse {
@@ -32,6 +35,14 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export const serviceToken = 'a-service-token-of-tests'
 export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 5).toString('base64')}`)
 
+export const allCapabilities: Capabilities = await loadCapabilities(capabilities, 'all')
+
+/** Is empty for tests of the core, which needs no capability, and has all of them for other tests. */
+const loaded: Capabilities = /\/orders\/core\//.test(process.argv[1] ?? '') ? new Map() : allCapabilities
+
+/** Describes the company file of the capabilities that the running test loads. */
+export const companyFile = createCompanyFile(loaded)
+
 /** Creates the application's own pool, for the database at that URL. */
 type PoolOf = (url: string) => Promise<pg.Pool>
 
@@ -43,7 +54,9 @@ export const build = async (
   t: Teardown,
   { file = tenantFile(), poolOf, ...limits }: { file?: TenantFile; poolOf?: PoolOf } & Partial<OrdersOptions> = {},
 ) => {
-  const database = await cloneDatabase(t, 'orders')
+  const isDemo = limits.capabilities === undefined && isDeepStrictEqual(file, tenantFile())
+  const demo = isDemo ? await cloneDemo(t, loaded === allCapabilities ? 'all' : 'none') : undefined
+  const database = demo ?? (await cloneDatabase(t, 'orders'))
   const pool = createPool({ url: database.url, name: 'test', connections: 10 })
   const ordersOptions = {
     pool: (await poolOf?.(database.url)) ?? pool,
@@ -56,25 +69,27 @@ export const build = async (
     requestsPerMinute: 1_000_000,
     publicRequestsPerMinute: 1_000_000,
     catalogueBytes: 2 ** 28,
-    webhooks: { keyring: webhookKeyring, allowsPrivate: true },
+    keyring: webhookKeyring,
+    allowsPrivate: true,
+    capabilities: loaded,
     login: { tokenDays: 30, staffHours: 12, triesPerEmail: 5, triesPerAddress: 30 },
     ...limits,
   }
-  const { app, relay, webhooks } = await createOrders(ordersOptions)
+  const { app, relay, workers, clients } = await createOrders(ordersOptions)
   t.teardown(async () => {
     await app.close()
     await relay.stop()
-    await webhooks.sender?.stop()
-    await webhooks.dispatcher.destroy()
+    for (const worker of workers) await worker.stop()
+    for (const client of clients) await client.close()
     await ordersOptions.notifier.close()
     await ordersOptions.messages.close()
     await pool.end()
   })
 
-  const apply = (changed: TenantFile) => applyTenant(pool, changed, false)
+  const apply = (changed: TenantFile) => applyTenant(pool, changed, false, { companyFile })
   const createToken = async (merchant: string, tenant = file.tenant.id): Promise<string> =>
     (await createTokenFor(pool, { tenant, merchant })).token
-  await apply(file)
+  if (!demo) await apply(file)
   const ownToken = await createToken(file.merchants[0]?.email ?? '')
 
   /** Sends any request. */
@@ -121,7 +136,7 @@ export const build = async (
   return {
     app,
     relay,
-    sender: webhooks.sender as WebhookSender,
+    sender: workers[0] as WebhookSender,
     ordersOptions,
     pool,
     database,

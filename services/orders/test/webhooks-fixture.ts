@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { OrdersOptions } from '../dependencies.ts'
+import type { OrdersOptions } from '../app.ts'
 import { build, type RequestOptions } from './build.ts'
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
 

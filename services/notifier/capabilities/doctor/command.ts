@@ -3,15 +3,15 @@ import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { Type } from '@sinclair/typebox'
-import type { Command } from 'commander'
 import type { Connections } from '../../capability.ts'
 import { readChannels } from '../../core/channels/view.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { createMessagingApi } from '../../core/messaging-api/client.ts'
 import { messagingSettings } from '../../core/messaging-api/settings.ts'
 import { type DoctorDependencies, diagnose, subscribe } from './diagnose.ts'
 import type { Line } from './lines.ts'
 
-interface DoctorRequest {
+export interface DoctorRequest {
   readonly tenant: string
   /** Is a phone number id; without it, all numbers of the tenant are diagnosed. */
   readonly channel?: string
@@ -19,31 +19,20 @@ interface DoctorRequest {
   readonly json?: boolean
 }
 
-/** Adds the command; its exit status is 1 if a line is wrong. */
-export const addDoctor = (program: Command, { withKeyring }: Connections): Command =>
-  program
-    .command('doctor')
-    .description('find out whether messaging works, and what to do; ends with 1 if a line is wrong')
-    .requiredOption('--tenant <id>', 'the tenant')
-    .option('--channel <id>', 'the phone number id; without it, all numbers of the tenant')
-    .option('--fix', 'subscribe the app to the account, if that is missing')
-    .option('--json', 'print JSON', false)
-    .action(async (request: DoctorRequest) => {
-      const known = loadConfigOrExit(Type.Object(messagingSettings), process.env)
-      // Imports undici only here: loading it would take a sixth of the start-up time of every command.
-      const { createMessagingApi } = await import('../../core/messaging-api/client.ts')
-      const api = createMessagingApi({
-        baseUrl: known.MESSAGING_API_URL,
-        version: known.MESSAGING_API_VERSION,
-        product: known.MESSAGING_PRODUCT,
-      })
-      const isWell = await withKeyring((pool, keyring) =>
-        runDoctor({ pool, keyring, api, publicUrl: known.PUBLIC_URL }, request),
-      ).finally(() => api.close())
-      if (!isWell) process.exitCode = 1
-    })
+/** Runs the command. Returns true if no line is wrong. */
+export const doctor = async ({ withKeyring }: Connections, request: DoctorRequest): Promise<boolean> => {
+  const known = loadConfigOrExit(Type.Object(messagingSettings), process.env)
+  const api = createMessagingApi({
+    baseUrl: known.MESSAGING_API_URL,
+    version: known.MESSAGING_API_VERSION,
+    product: known.MESSAGING_PRODUCT,
+  })
+  return withKeyring((pool, keyring) =>
+    runDoctor({ pool, keyring, api, publicUrl: known.PUBLIC_URL }, request),
+  ).finally(() => api.close())
+}
 
-/** Diagnoses the numbers of a tenant and prints the lines. Returns true if no line is wrong. Throws UsageError. */
+/** Diagnoses the numbers of a tenant and prints the lines. Throws UsageError. */
 const runDoctor = async (dependencies: DoctorDependencies, request: DoctorRequest): Promise<boolean> => {
   const { tenant, channel, fix = false, json = false } = request
   const channels = await inTenant(dependencies.pool, tenant, (tx: Tx) => readChannels(tx, tenant, channel))

@@ -1,6 +1,6 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
-import { phoneNumberId } from '../../test/fixture.ts'
+import { phoneNumberId, spawnWorker, until } from '../../test/fixture.ts'
 import { orderEvent, orderFacts, standIn } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
 import { checkDemo, giveRules, perPerson } from '../../test/rules-of-demo.ts'
@@ -17,7 +17,8 @@ const delivered = {
 }
 
 const { client, known } = await standIn(t)
-const { call, deliver, rows, pool, control, send: sendOne } = await build(t, undefined, client)
+const built = await build(t, undefined, client)
+const { call, deliver, rows, pool, control, send: sendOne } = built
 const claiming = { room: 100, sendingSeconds: 30, recipientPauseSeconds: 0 }
 
 let people = 0
@@ -242,6 +243,24 @@ t.test('after a crash during the send the message is unknown for each parcel, an
   t.same(await rows(`select distinct status from messages where waybill_number = any($1)`, [[first, second]]), [
     { status: 'accepted' },
   ])
+})
+
+t.test('a process that is killed in the window leaves one message about all parcels to the next one', async t => {
+  const phone = await prepare()
+  const waybills = newParcels(3)
+  const worker = await spawnWorker(t, built)
+  for (const waybill of waybills.slice(0, 2)) await report(waybill, 'key_12', { customer_phone: phone })
+  await worker.kill()
+  t.same(arrived(phone), [], 'the window has not ended')
+  await report(waybills[2] ?? '', 'key_12', { customer_phone: phone })
+  await pass(20)
+  const next = await spawnWorker(t, built)
+  await until('the message has left', async () => arrived(phone).length > 0)
+  for (const waybill of waybills)
+    await until('it is accepted', async () => (await readMessages(waybill))[0]?.status === 'accepted')
+  await next.stop()
+  t.same(arrived(phone), [`3 ${waybills.join(', ')} 0`])
+  t.equal(new Set(await Promise.all(waybills.map(async waybill => (await readMessages(waybill))[0].id))).size, 1)
 })
 
 t.test('staff resend a joint message once, unless a parcel’s phone has changed', async t => {

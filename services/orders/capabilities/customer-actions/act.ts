@@ -2,16 +2,22 @@ import type { CustomerAction, CustomerActionResults } from '@courier/shared/cont
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { readPhone } from '@courier/shared/phone-number.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
-import type pg from 'pg'
-import type { Catalogue, Catalogues } from '../../core/catalogue/catalogue.ts'
+import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
+import type { Catalogue } from '../../core/catalogue/catalogue.ts'
 import type { Tables, Tx } from '../../core/database/tables.ts'
 import { nameStatus } from '../../core/moves/check-moves.ts'
-import { limitLockWait, moveIn } from '../../core/moves/move.ts'
+import { type ChangeOptions, limitLockWait, moveIn } from '../../core/moves/move.ts'
 import { findStatuses, keepStatusSet } from '../../core/statuses/status-queries.ts'
 import { cancelledKey, confirmedKey, isFinal, type Statuses } from '../../core/statuses/statuses.ts'
-import { toDetails } from '../../core/tracking/order-details.ts'
-import { findTracked, isWaybill, type OrderRow, type TrackedRow } from '../../core/tracking/read-orders.ts'
+import type { Facets, Read } from '../../core/tracking/facets.ts'
+import { viewDetails } from '../../core/tracking/order-details.ts'
+import {
+  type FacetStore,
+  findTracked,
+  isWaybill,
+  type OrderRow,
+  type TrackedRow,
+} from '../../core/tracking/read-orders.ts'
 import { checkFields } from '../editing/check-edit.ts'
 import { editIn, lockOrder, withCatalogue } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
@@ -20,7 +26,7 @@ import { type Instruction, instruct } from '../failures/instruct.ts'
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
 
 /** Describes an action as it was delivered. */
-interface Delivered {
+interface Delivered extends Pick<ChangeOptions, 'movePoints'> {
   readonly tenant: string
   readonly action: CustomerAction
   readonly requestId: string
@@ -37,19 +43,25 @@ type Acted = { readonly result: Result; readonly isRepeated: boolean }
  * Applies an action once for its id: one transaction writes outcome, order, timeline, log and audit, and a repeated id
  * changes nothing. undefined: the catalogue kept changing, and nothing was written.
  */
-export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Delivered): Promise<Acted | undefined> => {
+export const act = async (
+  { pool, catalogues, facets }: FacetStore,
+  delivered: Delivered,
+): Promise<Acted | undefined> => {
   const { tenant, action, publicUrl } = delivered
   const { id } = action
   if (!isWaybill.test(action.waybill_number)) return { result: { id, ...unknown, order: null }, isRepeated: false }
   const acted = await withCatalogue(catalogues, tenant, catalogue =>
-    inTenant<Tables, Stored | undefined>(pool, tenant, tx => actIn(tx, catalogue, delivered), {
+    inTenant<Tables, Stored | undefined>(pool, tenant, tx => actIn(tx, facets, catalogue, delivered), {
       keeps: acted => acted !== undefined,
       isPlannedOnce: true,
     }),
   )
   if (!acted) return undefined
   const { outcome, row, isRepeated } = acted
-  const order = row ? toDetails({ row, catalogue: await catalogues.since(tenant, row.version) }, publicUrl) : null
+  const read: Read = query => readInTenant(pool, tenant, query)
+  const order = row
+    ? await viewDetails(facets, read, { row, catalogue: await catalogues.since(tenant, row.version) }, publicUrl)
+    : null
   return { result: { id, ...outcome, order }, isRepeated }
 }
 
@@ -60,7 +72,12 @@ interface Stored {
   readonly isRepeated: boolean
 }
 
-const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promise<Stored | undefined> => {
+const actIn = async (
+  tx: Tx,
+  facets: Facets,
+  catalogue: Catalogue,
+  delivered: Delivered,
+): Promise<Stored | undefined> => {
   const { tenant, action } = delivered
   const [, , , stored] = await Promise.all([
     limitLockWait(tx),
@@ -73,7 +90,7 @@ const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promis
   if (!outcome) return undefined
   if (!stored) await insertAction(tx, tenant, action, outcome)
   const isOurs = outcome.detail !== otherPerson.detail
-  const row = isOurs ? await findTracked(tx, tenant, action.waybill_number) : undefined
+  const row = isOurs ? await findTracked(tx, facets, tenant, action.waybill_number) : undefined
   return { outcome, row, isRepeated: stored !== undefined }
 }
 
@@ -124,10 +141,11 @@ const isRecipient = (order: OrderRow, recipient: string | undefined, country: st
 const nameActor = ({ action, requestId }: Delivered): Actor => ({ kind: 'customer', name: action.id, requestId })
 
 const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Outcome> => {
-  const { tenant, action, traceparent } = delivered
+  const { tenant, action, traceparent, movePoints } = delivered
   const waybills = [action.waybill_number]
   const by = nameActor(delivered)
-  const moved = await moveIn(tx, { tenant, mover: customer, waybills, statusKey, note: null, by, traceparent })
+  const wanted = { tenant, mover: customer, waybills, statusKey, note: null, by, traceparent }
+  const moved = await moveIn(tx, movePoints, wanted)
   return moved.kind === 'moved' ? done : refusedBy(moved.errors)
 }
 
@@ -171,7 +189,7 @@ const changeAddress = async (tx: Tx, catalogue: Catalogue, delivered: Delivered,
   const read = readEdit('merchant', { customer_address: address })
   if (read.kind === 'refused') return refusedBy(read.errors.errors)
   const edit = { tenant, waybill: action.waybill_number, editor: customer, changes: read.changes, ifMatch: undefined }
-  const edited = await editIn(tx, catalogue, { ...edit, by: nameActor(delivered) })
+  const edited = await editIn(tx, delivered.movePoints, catalogue, { ...edit, by: nameActor(delivered) })
   if (!edited || edited.kind === 'stale') return undefined
   if (edited.kind === 'unknown') return unknown
   return edited.kind === 'edited' ? done : refusedBy(edited.errors)

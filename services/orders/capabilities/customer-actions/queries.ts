@@ -3,7 +3,7 @@ import { query } from '@courier/shared/postgres/database.ts'
 import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import { sql } from 'kysely'
 import type { RequestStatus, Tx } from '../../core/database/tables.ts'
-import { type CustomerRequest, requestColumns } from '../../core/tracking/customer-requests.ts'
+import { type CustomerRequest, requestColumns } from './customer-requests.ts'
 
 export interface Outcome {
   readonly outcome: ActionOutcome

@@ -10,9 +10,9 @@ import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { requestStatuses, type Tables, type Tx } from '../../core/database/tables.ts'
 import { type ChangeOptions, limitLockWait } from '../../core/moves/move.ts'
-import { StatusMove } from '../../core/moves/move-schema.ts'
-import { CustomerRequest, listRequests } from '../../core/tracking/customer-requests.ts'
+import { Note } from '../../core/moves/move-schema.ts'
 import { lockOrder } from '../editing/edit-order.ts'
+import { CustomerRequest, listRequests } from './customer-requests.ts'
 import { type Decision, findRequest, insertEvent, lockRequest, storeDecision } from './queries.ts'
 
 const RequestsQuery = listQuery(cursorFields, {
@@ -23,7 +23,9 @@ const cursors = listCursor(/^[1-9]\d{0,17}$/)
 const RequestDecision = Type.Object(
   {
     decision: Type.Union([Type.Literal('accepted'), Type.Literal('declined')], { must: 'be accepted or declined' }),
-    note: Type.Optional({ ...StatusMove.properties.note, description: 'The notifier gets the note for its messages.' }),
+    note: Type.Optional(
+      Type.Union([Note, Type.Null()], { description: 'The notifier gets the note for its messages.' }),
+    ),
   },
   {
     title: 'RequestDecision',

@@ -15,10 +15,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { readVersion } from '../../core/catalogue/queries.ts'
 import type { ChangeOptions } from '../../core/moves/move.ts'
-import type { OrderStore } from '../../core/tracking/read-orders.ts'
+import type { FacetStore } from '../../core/tracking/read-orders.ts'
 import { act, type Result } from './act.ts'
 
-interface CustomerActionsOptions extends ChangeOptions, OrderStore {
+interface CustomerActionsOptions extends ChangeOptions, FacetStore {
   readonly publicUrl: string | undefined
 }
 
@@ -61,12 +61,13 @@ export const customerActionRoutes: FastifyPluginAsyncTypebox<CustomerActionsOpti
 }
 
 const actOn = async (
-  { pool, catalogues, publicUrl, onChanged }: CustomerActionsOptions,
+  { movePoints, publicUrl, onChanged, ...store }: CustomerActionsOptions,
   { id: requestId, traceparent, log }: FastifyRequest,
   tenant: string,
   action: CustomerAction,
 ): Promise<Result> => {
-  const acted = await act(pool, catalogues, { tenant, action, requestId, traceparent, publicUrl }).catch(unlessLost)
+  const delivered = { tenant, action, requestId, traceparent, movePoints, publicUrl }
+  const acted = await act(store, delivered).catch(unlessLost)
   if (!acted) throw repeat('The catalogue kept changing.')
   const { result, isRepeated } = acted
   const { outcome } = result

@@ -2,15 +2,14 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { readPhone } from '@courier/shared/phone-number.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import type pg from 'pg'
 import { type PhoneColumns, toPhoneColumns } from '../../core/booking/phone-columns.ts'
 import type { Catalogue, Catalogues } from '../../core/catalogue/catalogue.ts'
 import type { Tables, Tx } from '../../core/database/tables.ts'
 import { findActor, type Mover, nameMover } from '../../core/moves/check-moves.ts'
-import { limitLockWait } from '../../core/moves/move.ts'
+import { type ChangeOptions, checkPoints, limitLockWait } from '../../core/moves/move.ts'
+import type { MovePoint } from '../../core/moves/move-points.ts'
 import { type EditableColumn, editableColumns, type OrderState, tagState } from '../../core/tracking/etag.ts'
-import { isWaybill, type OrderRow, orderColumnsSql } from '../../core/tracking/read-orders.ts'
-import { findBooked, wordBooked } from '../money/parcels.ts'
+import { isWaybill, type OrderRow, type OrderStore, orderColumnsSql } from '../../core/tracking/read-orders.ts'
 import { checkEdit, type RefusedEdit } from './check-edit.ts'
 import type { OrderChanges } from './read-edit.ts'
 
@@ -31,16 +30,21 @@ export type Edited =
   | { kind: 'stale'; etag: string }
   | RefusedEdit
 
+export type EditingOptions = ChangeOptions & OrderStore
+
 const maxAttempts = 5
 
 /**
  * Edits an order that the editor may change. One transaction writes the order, the edit, the log entry and the audit.
  * undefined: the catalogue kept changing and nothing was written.
  */
-export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edit): Promise<Edited | undefined> => {
+export const editOrder = async (
+  { pool, catalogues, movePoints }: EditingOptions,
+  edit: Edit,
+): Promise<Edited | undefined> => {
   if (!isWaybill.test(edit.waybill)) return { kind: 'unknown' }
   return withCatalogue(catalogues, edit.tenant, catalogue =>
-    inTenant<Tables, Edited | undefined>(pool, edit.tenant, tx => editIn(tx, catalogue, edit), {
+    inTenant<Tables, Edited | undefined>(pool, edit.tenant, tx => editIn(tx, movePoints, catalogue, edit), {
       keeps: result => result?.kind === 'edited',
     }),
   )
@@ -68,7 +72,12 @@ export const withCatalogue = async <Result>(
  * Does the work of `editOrder` in the caller's transaction. undefined: the catalogue is out of date. Writes nothing
  * unless the order is edited.
  */
-export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
+export const editIn = async (
+  tx: Tx,
+  points: readonly MovePoint[],
+  catalogue: Catalogue,
+  edit: Edit,
+): Promise<Edited | undefined> => {
   const [, order] = await Promise.all([limitLockWait(tx), lockOrder(tx, edit)])
   if (!order) return { kind: 'unknown' }
   if (!matches(edit.ifMatch, tagState(order))) return { kind: 'stale', etag: tagState(order) }
@@ -77,10 +86,10 @@ export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<
   if (checked.kind === 'refused') return checked
   const { state, warnings } = checked
   const fields = editableColumns.filter(column => state[column] !== order[column])
-  const booked = fields.some(field => moneyColumns.includes(field))
-    ? await findBooked(tx, edit.tenant, [edit.waybill])
-    : []
-  if (booked[0]) return { kind: 'refused', errors: nameFields(fields, wordBooked(booked[0])) }
+  if (fields.some(field => moneyColumns.includes(field))) {
+    const blocked = await findBlocks(tx, points, catalogue, edit, order)
+    if (blocked.length > 0) return { kind: 'refused', errors: nameFields(fields, blocked) }
+  }
   const phone = toPhoneColumns(state.customer_phone, readPhone(state.customer_phone, catalogue.country).key)
   if (fields.length > 0) await writeEdit(tx, edit, order, state, fields, phone)
   const { delivery_charge: charge } = state
@@ -90,9 +99,26 @@ export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<
 /** Lists the columns that a booking has read: once it is written they stay, whatever status the order went back to. */
 const moneyColumns: readonly EditableColumn[] = ['cod', 'weight', 'destination_city_id', 'delivery_charge']
 
-const nameFields = (fields: readonly EditableColumn[], sentence: string): FieldErrors =>
+/** Returns why the order may not be in its status with other amounts, as a move to that status would be refused. */
+const findBlocks = async (
+  tx: Tx,
+  points: readonly MovePoint[],
+  { statuses }: Catalogue,
+  { tenant, waybill, editor }: Edit,
+  order: OrderRow,
+): Promise<string[]> => {
+  const { status_key: statusKey } = order
+  const wanted = { tenant, mover: editor, waybills: [waybill], statusKey, note: null }
+  return Object.values(
+    await checkPoints(tx, points, { ...wanted, statuses, to: statuses.get(statusKey), current: [order] }),
+  ).flat()
+}
+
+const nameFields = (fields: readonly EditableColumn[], sentences: readonly string[]): FieldErrors =>
   Object.fromEntries(
-    fields.flatMap(field => (moneyColumns.includes(field) && field !== 'delivery_charge' ? [[field, [sentence]]] : [])),
+    fields.flatMap(field =>
+      moneyColumns.includes(field) && field !== 'delivery_charge' ? [[field, [...sentences]]] : [],
+    ),
   )
 
 export const lockOrder = async (tx: Tx, { tenant, waybill, editor }: Pick<Edit, 'tenant' | 'waybill' | 'editor'>) => {

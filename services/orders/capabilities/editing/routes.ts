@@ -7,13 +7,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { maxOrderBytes } from '../../core/booking/schema.ts'
 import { oneOrder, WaybillParams } from '../../core/lists/order-routes.ts'
 import type { Mover } from '../../core/moves/check-moves.ts'
-import type { ChangeOptions } from '../../core/moves/move.ts'
-import type { OrderStore } from '../../core/tracking/read-orders.ts'
-import { type Edited, editOrder } from './edit-order.ts'
+import { type Edited, type EditingOptions, editOrder } from './edit-order.ts'
 import { readEdit } from './read-edit.ts'
 import { EditedOrder, EditHeaders, editedMessage, OrderEdit, StaffOrderEdit } from './schema.ts'
-
-interface EditingOptions extends ChangeOptions, OrderStore {}
 
 const common = {
   params: WaybillParams,
@@ -49,7 +45,7 @@ export const staffEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async 
 
 const addEdit = (
   app: FastifyInstance,
-  { pool, catalogues, onChanged }: EditingOptions,
+  options: EditingOptions,
   schema: object,
   readEditor: (request: FastifyRequest) => Mover,
 ) => {
@@ -62,9 +58,9 @@ const addEdit = (
     const read = readEdit('staffName' in editor ? 'staff' : 'merchant', request.body)
     if (read.kind === 'refused') throw invalid(read.errors)
     const ifMatch = request.headers['if-match']
-    const edited = await editOrder(pool, catalogues, { tenant, waybill, editor, changes: read.changes, ifMatch, by })
+    const edited = await editOrder(options, { tenant, waybill, editor, changes: read.changes, ifMatch, by })
     if (edited?.kind === 'edited' && edited.fields.length > 0) {
-      onChanged(tenant)
+      options.onChanged(tenant)
       request.log.info({ waybill_number: waybill, fields: edited.fields }, 'order.edited')
     }
     return toResponse(edited, waybill, reply)

@@ -1,6 +1,8 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { Type } from '@sinclair/typebox'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import type { LockedMove, MovePoint, TakenMove } from '../../core/moves/move-points.ts'
 import { failedAttemptKeys, returnedKeys } from '../../core/statuses/statuses.ts'
 
 /** Lists what may be done with a parcel whose delivery failed (docs/staff/failed-deliveries.md). */
@@ -12,18 +14,12 @@ export type Party = (typeof parties)[number]
 
 const isFailed = (statusKey: string): boolean => failedAttemptKeys.includes(statusKey)
 
-/** Describes a written move of locked orders; `current` holds the status of each order before the move. */
-interface WrittenMove {
-  readonly current: readonly { waybill_number: string; status_key: string }[]
-  readonly statusKey: string
-  readonly reasonCode: string | null
-}
-
 /**
  * Opens an attempt when an order gets a status of a failed delivery, stores a later reason while the order has such a
  * status, and closes the attempt when the order leaves these statuses.
  */
-export const followMove = async (tx: Tx, tenant: string, { current, statusKey, reasonCode }: WrittenMove) => {
+const followMove = async (tx: Tx, { tenant, current, statusKey, given = {} }: LockedMove) => {
+  const { reason_code = null } = given
   const selectWaybills = (wereFailed: boolean) =>
     current.filter(order => isFailed(order.status_key) === wereFailed).map(order => order.waybill_number)
   const [failedBefore, others] = [selectWaybills(true), selectWaybills(false)]
@@ -31,9 +27,12 @@ export const followMove = async (tx: Tx, tenant: string, { current, statusKey, r
     if (failedBefore.length > 0) await tx.client.query(endSql, [tenant, failedBefore])
     return
   }
-  if (others.length > 0) await tx.client.query(beginSql, [tenant, others, reasonCode])
-  if (failedBefore.length > 0 && reasonCode !== null)
-    await tx.client.query(nameReasonSql, [tenant, failedBefore, reasonCode])
+  await Promise.all([
+    others.length > 0 && tx.client.query(beginSql, [tenant, others, reason_code]),
+    failedBefore.length > 0 &&
+      reason_code !== null &&
+      tx.client.query(nameReasonSql, [tenant, failedBefore, reason_code]),
+  ])
 }
 
 const beginSql = `
@@ -63,14 +62,14 @@ const nameReasonSql = `
  * Follows a move that was taken back: deletes the attempt of a failure that did not happen, and its instructions;
  * reopens the attempt that the order is in again; or restores the reason from before the move. The order is locked.
  */
-export const followTakeBack = async (tx: Tx, tenant: string, waybill: string, from: string, to: string) => {
-  if (!isFailed(from) && !isFailed(to)) return
-  if (isFailed(from) && isFailed(to)) {
+const followTakeBack = async (tx: Tx, { tenant, order, backTo }: TakenMove): Promise<FieldErrors> => {
+  const { waybill_number: waybill, status_key: from } = order
+  if (isFailed(from) && isFailed(backTo)) {
     const [latest] = await tx.rows(latestReasonSql, [tenant, waybill, failedAttemptKeys])
     await tx.client.query(nameReasonSql, [tenant, [waybill], latest?.reason_code ?? null])
-    return
-  }
-  await tx.client.query(isFailed(from) ? forgetSql : reopenSql, [tenant, waybill])
+  } else if (isFailed(from) || isFailed(backTo))
+    await tx.client.query(isFailed(from) ? forgetSql : reopenSql, [tenant, waybill])
+  return {}
 }
 
 /** Selects the latest reason of the failure that an order is in. */
@@ -111,16 +110,6 @@ const openAttemptSql = `
   select attempt_no, action, given_as, ${isoTime('due_at')} as due_at, due_at < clock_timestamp() as is_late
   from attempts where tenant_id = $1 and waybill_number = $2 and is_open`
 
-/** Lists the parcels to be delivered again by a day, YYYY-MM-DD; those that have waited longest come first. */
-export const findReattempts = async (tx: Tx, tenant: string, day: string, limit: number): Promise<string[]> =>
-  (await tx.rows(reattemptsSql, [tenant, day, limit])).map(row => row.waybill_number)
-
-const reattemptsSql = `
-  select waybill_number from attempts
-  where tenant_id = $1 and is_open and coalesce(on_date <= $2::date, action in ('reattempt', 'change_address'))
-    and action <> 'return'
-  order by attempt_id limit $3`
-
 /** Describes a reason why a delivery failed or a parcel goes back, from the company's list. */
 export interface FailureReason {
   readonly code: string
@@ -144,16 +133,28 @@ export const findReasons = async (tx: Tx, tenant: string): Promise<readonly Fail
   return row?.failure_reasons ? JSON.parse(row.failure_reasons) : usualReasons
 }
 
-/** Returns the errors of a move to `statusKey` with this reason, which is optional. */
-export const checkReason = async (
-  tx: Tx,
-  tenant: string,
-  statusKey: string,
-  code: string | undefined,
-): Promise<FieldErrors> => {
+const checkReason = async (tx: Tx, { tenant, statusKey, given = {} }: LockedMove): Promise<FieldErrors> => {
+  const { reason_code: code } = given
   if (code === undefined) return {}
   if (![...failedAttemptKeys, ...returnedKeys].includes(statusKey))
     return { reason_code: ['Leave this out: the status is neither of a failed delivery nor of a return.'] }
   const codes = (await findReasons(tx, tenant)).map(reason => reason.code)
-  return codes.includes(code) ? {} : { reason_code: [`The reason_code may be ${codes.join(', ')}.`] }
+  return codes.some(each => each === code) ? {} : { reason_code: [`The reason_code may be ${codes.join(', ')}.`] }
+}
+
+/** Counts failed deliveries by the moves of their orders. */
+export const failedMoves: MovePoint = {
+  fields: {
+    reason_code: Type.Optional(
+      Type.String({
+        maxLength: 63,
+        pattern: '^[a-z][a-z0-9_]*$',
+        must: "be a code from the company's list, such as not_home",
+        description: 'The reason why the delivery failed or the parcel goes back, from the company’s list.',
+      }),
+    ),
+  },
+  check: checkReason,
+  write: followMove,
+  undo: followTakeBack,
 }

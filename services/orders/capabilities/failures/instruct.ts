@@ -1,4 +1,5 @@
 import type { Actor } from '@courier/shared/postgres/audit.ts'
+import { type Acted, refuse } from '../../core/actions/action.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { findActor, type Mover, nameMover, nameStatus } from '../../core/moves/check-moves.ts'
 import { limitLockWait } from '../../core/moves/move.ts'
@@ -6,7 +7,6 @@ import { findStatuses } from '../../core/statuses/status-queries.ts'
 import type { OrderRow } from '../../core/tracking/read-orders.ts'
 import { lockOrder, writeEdit } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
-import { type Acted, refuse } from '../money/action.ts'
 import { findOpenAttempt, type InstructionAction, type OpenAttempt, type Party, parties } from './attempts.ts'
 import type { GivenInstruction } from './schema.ts'
 

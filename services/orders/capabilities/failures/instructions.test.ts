@@ -5,7 +5,7 @@ import type { Tx } from '../../core/database/tables.ts'
 import { serviceToken } from '../../test/build.ts'
 import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
-import { findReattempts } from './attempts.ts'
+import { findReattempts } from '../labels/routes.ts'
 import { decideLate } from './instruct.ts'
 
 const failed_deliveries = {

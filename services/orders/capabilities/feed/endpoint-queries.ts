@@ -165,9 +165,11 @@ export const listDeliveries = async (
 }
 
 /** Moves endpoints back after a restore, since positions given after the backup are given again. */
-export const mendPositions = (tx: Tx, tenant: string) =>
-  tx.client.query(
+export const repairFeeds = async (tx: Tx, tenant: string) => {
+  await tx.client.query(
     `update webhook_endpoints e set position = least(e.position, f.last_position), replay_after = null, replay_to = null
     from feeds f where e.tenant_id = $1 and f.tenant_id = $1 and f.merchant_id = e.merchant_id`,
     [tenant],
   )
+  return {}
+}

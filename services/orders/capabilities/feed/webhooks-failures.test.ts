@@ -13,9 +13,9 @@ import { waitUntil } from '../../test/receiver.ts'
 import { tenantFile } from '../../test/tenant.ts'
 import { historiesOf, startWebhookReceiver, type WebhookReceiver } from '../../test/webhook-receiver.ts'
 import { webhooksFixture } from '../../test/webhooks-fixture.ts'
-import { mendPositions } from './endpoint-queries.ts'
+import { repairFeeds } from './endpoint-queries.ts'
 import { deliveryDeletions } from './housekeeping.ts'
-import { rotateKeys } from './rotate-keys.ts'
+import { rotateSecrets } from './rotate-secrets.ts'
 import { createSending } from './sender.ts'
 
 /** Runs each deletion of deliveries once, as housekeeping does. */
@@ -222,10 +222,10 @@ t.test('seals secrets again with a new key, and names an endpoint whose secret n
   ])
   const fresh = readKeys('WEBHOOK_KEYS', `fresh:${Buffer.alloc(32, 6).toString('base64')}`)
   const both = { ...fresh, keys: new Map([...fresh.keys, ...webhookKeyring.keys]) }
-  const { rotated, unopened } = await rotateKeys(pool, both, { kind: 'operator', name: 'kamala' })
-  t.equal(rotated, 1)
+  const { counts, unopened } = await rotateSecrets(pool, both, { kind: 'operator', name: 'kamala' })
+  t.equal(counts.webhooks, 1)
   t.match(unopened, [{ tenant: 'demo', endpoint_id: other.id, reason: /was altered/ }])
-  t.strictSame((await rotateKeys(pool, both)).rotated, 0)
+  t.strictSame((await rotateSecrets(pool, both)).counts.webhooks, 0)
   const { sender: rekeyed } = createSending(
     pool,
     pino({ level: 'silent' }),
@@ -255,7 +255,7 @@ t.test('after a restore an endpoint does not wait for positions that are given a
   const { sender, addReceiver, book, pool, rows } = await webhooksFixture(t)
   const { receiver } = await addReceiver()
   await rows('update webhook_endpoints set position = 1000, replay_after = 3, replay_to = 1000')
-  await inTenant(pool, 'demo', (tx: Tx) => mendPositions(tx, 'demo'))
+  await inTenant(pool, 'demo', (tx: Tx) => repairFeeds(tx, 'demo'))
   sender.start()
   await book(1)
   await waitUntil('the event arrives', () => receiver.accepted.length === 1)
@@ -372,7 +372,7 @@ t.test('deletes a webhook and its secret at once, and its deliveries in slices',
     t.equal((await call(method, `/${id}${path}`, body)).status, 404, path)
   for (let n = 0; n < 5; n++) await register(receiver)
   t.equal((await call('POST', '', { url: receiver.url })).status, 422)
-  t.equal((await rotateKeys(pool, webhookKeyring)).unopened.length, 0)
+  t.equal((await rotateSecrets(pool, webhookKeyring)).unopened.length, 0)
   t.strictSame([await clean(pool), await clean(pool), await clean(pool), await clean(pool)], [10_000, 1_902, 1, 0])
   t.strictSame(await rows('select count(*)::int as endpoints from webhook_endpoints'), [{ endpoints: 5 }])
 })

@@ -13,6 +13,15 @@ const idleMilliseconds = 60_000
 /** Without these limits the thread takes twice the memory and two thirds of the time. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 }
 
+const printers = new WeakMap<object, Printer>()
+
+/** Returns the one printer of a service, which everything that draws shares. */
+export const findPrinter = (core: object): Printer => {
+  const printer = printers.get(core) ?? new Printer()
+  printers.set(core, printer)
+  return printer
+}
+
 /**
  * Draws in a thread of its own, which starts with the first job and ends when idle. Tenants take turns, label by label;
  * each tenant's jobs are drawn one after another. A job stops when its reader is gone.

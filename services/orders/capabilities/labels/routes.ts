@@ -8,12 +8,11 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../../core/access/merchant.ts'
+import { refuseValues } from '../../core/actions/action.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { oneOrder, WaybillParams } from '../../core/lists/order-routes.ts'
 import { toOrder, writeTrackingUrl } from '../../core/tracking/order-view.ts'
 import { isWaybill, type OrderRow, type OrderStore, readOrders, selectAmong } from '../../core/tracking/read-orders.ts'
-import { findReattempts } from '../failures/attempts.ts'
-import { refuseValues } from '../money/action.ts'
 import type { PrintJob } from './draw.ts'
 import { type Label, type Layout, listTexts } from './label.ts'
 import type { Printer } from './printer.ts'
@@ -60,6 +59,16 @@ const findListed = async (
   if (found.length === 0) throw invalid({ reattempts_by: [`No parcel is to be delivered again by ${day}.`] })
   return found
 }
+
+/** Lists the parcels to be delivered again by a day, YYYY-MM-DD; those that have waited longest come first. */
+export const findReattempts = async (tx: Tx, tenant: string, day: string, limit: number): Promise<string[]> =>
+  (await tx.rows(reattemptsSql, [tenant, day, limit])).map(row => row.waybill_number)
+
+const reattemptsSql = `
+  select waybill_number from attempts
+  where tenant_id = $1 and is_open and coalesce(on_date <= $2::date, action in ('reattempt', 'change_address'))
+    and action <> 'return'
+  order by attempt_id limit $3`
 
 /** Creates the label routes. Each operationId contains `name`. */
 const createLabelRoutes =

@@ -1,8 +1,8 @@
 import { type Keyring, openAs, sealAs } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { type Acted, type Call, defineBody, refuse } from '../../core/actions/action.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { type Acted, type Call, defineBody, refuse } from './action.ts'
 import { nullable } from './fields.ts'
 import { lockName, readClock } from './parcels.ts'
 

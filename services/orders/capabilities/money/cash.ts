@@ -1,8 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../core/actions/action.ts'
+import { Reason } from '../../core/actions/fields.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from './action.ts'
-import { Amount, CollectedBy, nullable, Reason, Waybills } from './fields.ts'
+import { Amount, CollectedBy, nullable, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { type Clock, hasLaterSql, lockName, lockParcels, nextLineSql, readClock } from './parcels.ts'
 

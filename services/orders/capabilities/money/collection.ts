@@ -1,8 +1,9 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { isInHundredths, Reason } from '../../core/actions/fields.ts'
+import type { WantedMove } from '../../core/moves/move-points.ts'
 import type { Booking } from '../../core/statuses/statuses.ts'
-import { mostCollected, Reason, Waybill } from './fields.ts'
-import { isInHundredths } from './ledger.ts'
+import { CollectedBy, mostCollected, Waybill } from './fields.ts'
 
 /** Lists the ways to pay. Only cash stays with the person who collected it. */
 const methods = ['cash', 'card', 'qr', 'transfer'] as const
@@ -10,7 +11,7 @@ const methods = ['cash', 'card', 'qr', 'transfer'] as const
 /** Limits the waybills that a response names as not part of the move. */
 const maxForeign = 100
 
-export const Collected = Type.Record(
+const Collected = Type.Record(
   Waybill,
   Type.Object(
     {
@@ -34,6 +35,12 @@ export const Collected = Type.Record(
   ),
   { description: 'The amounts that recipients paid, by waybill number, for statuses that book a delivery.' },
 )
+
+/** Defines the fields that money adds to a move. */
+export const collectionFields = {
+  collected_by: Type.Optional({ ...CollectedBy, description: 'The person who has the cash. Default: you.' }),
+  collected: Type.Optional(Collected),
+}
 
 /** Describes who collected the cash of a delivery, and which payments differ from the COD in cash. */
 export interface Collection {
@@ -79,7 +86,13 @@ export const checkCollection = (
   return errors
 }
 
-/** Returns the columns of `given` in `deliveryLinesSql`, in order. */
+/** Reads the fields of a move. */
+export const readCollection = (given: WantedMove['given'] = {}): Collection => {
+  const { collected_by, collected = {} } = given as Static<TObject<typeof collectionFields>>
+  return { collectedBy: collected_by?.trim() ?? null, collected }
+}
+
+/** Returns the columns of `given` in the statement of deliveries, in order. */
 export const collectionParameters = ({ collected }: Collection): unknown[] => {
   const given = Object.entries(collected)
   return [

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../core/actions/action.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from './action.ts'
 import { Amount, BankReference, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockName, lockParcels, readClock } from './parcels.ts'

@@ -1,22 +1,10 @@
-import { textPattern } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
+import { Reason, textField } from '../../core/actions/fields.ts'
 
 // Defines fields of requests and responses about money.
 
-const someText = (maxLength: number, must: string, example: string) =>
-  Type.String({ maxLength, pattern: `^(?=\\s*\\S)${textPattern.slice(1)}`, must, examples: [example] })
-
-export const CollectedBy = someText(200, 'be the name of a person', 'Nimal')
-export const Reason = someText(500, 'be text of at most 500 characters', 'The weight is wrong')
+export const CollectedBy = textField(200, 'be the name of a person', 'Nimal')
 export const BankReference = { ...Reason, examples: ['BOC 4712'] }
-
-export const Day = Type.String({
-  documented: { type: 'string', format: 'date' },
-  maxLength: 10,
-  pattern: '^20\\d\\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
-  must: 'be a day such as 2026-02-19',
-  examples: ['2026-02-19'],
-})
 
 export const mostCollected = 9_999_999_999.99
 

@@ -4,9 +4,10 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
+import { addAction } from '../../core/actions/action.ts'
+import type { Facet } from '../../core/tracking/facets.ts'
 import { type FindOrder, isWaybill } from '../../core/tracking/read-orders.ts'
 import { addWaybillReads } from '../../core/tracking/waybill-routes.ts'
-import { addAction } from './action.ts'
 import { amountFields, InvoiceLine, lineColumnsSql, sumsSql } from './amounts.ts'
 import { Compensation, compensate } from './disputes.ts'
 import { Amount, nullable } from './fields.ts'
@@ -29,7 +30,8 @@ const FinanceStatus = Type.Object(
   { title: 'FinanceStatus' },
 )
 type FinanceStatus = Static<typeof FinanceStatus>
-const pending: FinanceStatus = { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null }
+const pending = { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null }
+const noMoney: FinanceStatus & Pick<ParcelMoney, 'state'> = { ...pending, state: 'none' }
 
 const ParcelMoney = Type.Object(
   {
@@ -49,7 +51,7 @@ const ParcelMoney = Type.Object(
   },
   { title: 'ParcelMoney' },
 )
-export type ParcelMoney = Static<typeof ParcelMoney>
+type ParcelMoney = Static<typeof ParcelMoney>
 
 const FinanceQuery = Type.Object({
   waybill_numbers: Type.String({
@@ -148,41 +150,27 @@ const toQuery = (tenant: string, merchantId: string | null, waybills: readonly s
     : { name: 'read_money_of_parcels', text: manyParcelsSql, values: [tenant, merchantId, wanted] }
 }
 
-/** Defines the fields about money in lists of orders. */
-export const financeFields = { ...FinanceStatus.properties, finance_state: ParcelMoney.properties.state }
-interface FinanceFields extends FinanceStatus {
-  readonly finance_state: ParcelMoney['state']
+const viewMoney = ({ finance_status, state, invoice_ref_no, invoice_no } = noMoney) => ({
+  finance_status,
+  finance_state: state,
+  invoice_ref_no,
+  invoice_no,
+})
+
+const shown = { fields: { ...FinanceStatus.properties, finance_state: ParcelMoney.properties.state }, view: viewMoney }
+
+/** Shows the state of an order's money. Most orders have none yet: they have no line and are pending. */
+export const moneyFacet: Facet<ParcelMoney> = {
+  existsSql: table => `exists (
+      select from money_lines line where line.tenant_id = $1 and line.waybill_number = ${table}.waybill_number
+    )`,
+  read: async (read, tenant, waybills) => {
+    const rows = await read<ParcelMoney>(toQuery(tenant, null, waybills))
+    return new Map(rows.map(row => [row.waybill_number, row]))
+  },
+  inLists: shown,
+  inOne: { merchant: shown, staff: shown },
 }
-
-type ReadMoney = (query: pg.QueryConfig) => Promise<ParcelMoney[]>
-
-/**
- * Adds the state of its money to each order. Reads the money of `withMoney` in one statement, if there are any; the
- * other orders have no line and are pending.
- */
-export const addFinance = async <Order extends { readonly waybill_number: string }>(
-  read: ReadMoney,
-  tenant: string,
-  orders: readonly Order[],
-  withMoney: readonly string[],
-): Promise<(Order & FinanceFields)[]> => {
-  const rows = withMoney.length > 0 ? await read(toQuery(tenant, null, withMoney)) : []
-  const found = new Map(rows.map(row => [row.waybill_number, row]))
-  return orders.map(order => {
-    const money = found.get(order.waybill_number)
-    if (!money) return { ...order, ...noFinance }
-    const { finance_status, invoice_ref_no, invoice_no, state } = money
-    return { ...order, finance_status, finance_state: state, invoice_ref_no, invoice_no }
-  })
-}
-
-/**
- * Lists the waybills of orders with money. Most orders have none yet, and one more statement costs as much as the list.
- */
-export const listWithMoney = (rows: readonly { waybill_number: string; has_money: boolean }[]): string[] =>
-  rows.filter(row => row.has_money).map(row => row.waybill_number)
-
-const noFinance: FinanceFields = { ...pending, finance_state: 'none' }
 
 /** Serves the finance status of an order: invoiced or paid, in the words that existing programs expect. */
 export const financeStatusRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findOrder: FindOrder }> = async (
@@ -195,10 +183,10 @@ export const financeStatusRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; fin
   }
   const view = Type.Object({ data: FinanceStatus }, { examples: [{ data: pending }] })
   const route = { path: '/order/waybill-finance-status', operationId: 'getFinanceStatus', about, view }
-  addWaybillReads(app, options.findOrder, route, async ({ row }, tenant) => {
-    const read: ReadMoney = query => readInTenant(options.pool, tenant, query)
-    const [order = noFinance] = await addFinance(read, tenant, [row], listWithMoney([row]))
-    const { finance_status, invoice_ref_no, invoice_no } = order
+  addWaybillReads(app, options.findOrder, route, async ({ row: { waybill_number } }, tenant) => {
+    const query = toQuery(tenant, null, [waybill_number])
+    const [money = noMoney] = await readInTenant<ParcelMoney>(options.pool, tenant, query)
+    const { finance_status, invoice_ref_no, invoice_no } = money
     return { finance_status, invoice_ref_no, invoice_no }
   })
 }

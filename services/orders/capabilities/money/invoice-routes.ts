@@ -9,12 +9,13 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../../core/access/merchant.ts'
+import { addAction, defineBody } from '../../core/actions/action.ts'
+import { Reason } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { addAction, defineBody } from './action.ts'
 import { InvoiceLine, lineColumnsSql } from './amounts.ts'
 import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
 import { Dispute, DisputeSettlement, disputeParcels, settleDispute } from './disputes.ts'
-import { InvoiceParams, Reason } from './fields.ts'
+import { InvoiceParams } from './fields.ts'
 import {
   ChargesPayment,
   decideInvoice,

@@ -102,6 +102,3 @@ export const netSql =
 
 /** Computes the amount that a line, `line`, costs the merchant, with its tax. */
 export const chargesSql = '(line.delivery + line.cod_fee + line.return_fee + line.tax)'
-
-/** Returns false for an amount with more than two decimals: amounts are booked in hundredths. */
-export const isInHundredths = (amount: number): boolean => Number(amount.toFixed(2)) === amount

@@ -1,10 +1,16 @@
-import type { Booking } from '../../core/statuses/statuses.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { nameMover } from '../../core/moves/check-moves.ts'
+import type { LockedMove, MovePoint } from '../../core/moves/move-points.ts'
+import { findLineKind, isBeforeMoney, refuseBooking } from '../../core/statuses/check-set.ts'
+import { findBooking } from '../../core/statuses/statuses.ts'
+import { checkCollection, collectionFields, collectionParameters, readCollection } from './collection.ts'
 import { transfersOfMovesSql } from './ledger.ts'
+import { findBooked, wordBooked } from './parcels.ts'
+import { reverseBooking } from './reverse.ts'
 
-// Builds the part of a move's statement that books money: COD, charges, fees, tax (docs/money.md). Reads the queries
-// `clock` (now, journal_id) and `moved` (merchant_id, waybill_number, cod, weight, delivery_charge). $1 is the tenant,
-// $2 the waybills, $4 the mover's name. Reads each table once, not once for each parcel: a full join is never a
-// nested loop, and `offset 0` makes Postgres keep the terms by merchant.
+// Books the money of a move: COD, charges, fees, tax (docs/money.md). $1 is the tenant, $2 the waybills, $3 the mover's
+// name. Reads each table once, not once for each parcel: a full join is never a nested loop, and `offset 0` makes
+// Postgres keep the terms by merchant.
 
 /**
  * Selects the parcels with the company's terms. Leaves out parcels with a line of this kind that was not reversed, so
@@ -34,12 +40,12 @@ const common = 'tenant_id, waybill_number, line_no, journal_id, merchant_id, kin
 const returning =
   'journal_id, booked_on, merchant_id, cash_account, cod, delivery, cod_fee, return_fee, tax, withholding'
 
-/** Inserts the lines of deliveries. $10 to $13 come from `collectionParameters`; $14 is the collector. */
+/** Inserts the lines of deliveries. $4 to $7 come from `collectionParameters`; $8 is the collector. */
 const deliveryLinesSql = `
     insert into money_lines (${common}, cod, delivery, cod_fee, withholding, method, cash_account, reason)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'delivered',
-      round((delivery_charge + fee) * tax_percent / 100, 2), booked_on, $4, paid, delivery_charge, fee,
-      round(paid * withholding_percent / 100, 2), method, case when method = 'cash' then 'rider:' || $14::text
+      round((delivery_charge + fee) * tax_percent / 100, 2), booked_on, $3, paid, delivery_charge, fee,
+      round(paid * withholding_percent / 100, 2), method, case when method = 'cash' then 'rider:' || $8::text
         when method is not null then 'clearing' end, reason
     from (
       select *, case when paid > 0 then greatest(round(paid * fee_percent / 100, 2), fee_min) else 0 end as fee,
@@ -48,7 +54,7 @@ const deliveryLinesSql = `
         'delivered',
         'delivery_reversed',
         'moved.delivery_charge, coalesce(given.amount, moved.cod) as paid, given.reason, given.method as given_method',
-        `full join unnest($10::text[], $11::numeric[], $12::text[], $13::text[]) as given
+        `full join unnest($4::text[], $5::numeric[], $6::text[], $7::text[]) as given
           (waybill_number, amount, method, reason)
             on given.waybill_number = moved.waybill_number`,
       )}
@@ -60,18 +66,65 @@ const returnFee = 'return_fee + greatest(ceil(moved.weight)::integer - 1, 0) * e
 const returnLinesSql = `
     insert into money_lines (${common}, return_fee)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'returned', round(fee * tax_percent / 100, 2),
-      booked_on, $4, fee
+      booked_on, $3, fee
     from (${parcelsSql('returned', 'return_reversed', returnFee)}
     ) parcel
     where fee > 0 returning ${returning}`
 
-/** Returns the `with` queries that book a move; empty for a status that books nothing. */
-export const moveLinesSql = (booking: Booking): string =>
-  booking === 'nothing'
-    ? ''
-    : `, lines as (${booking === 'return' ? returnLinesSql : deliveryLinesSql}
-  ), transfers as (
-    insert into ledger_transfers (tenant_id, journal_id, debit, credit, amount, booked_on)
-    select $1, journal_id, debit, credit, amount, booked_on from (${transfersOfMovesSql('lines')}) transfer
-      returning tenant_id
-  )`
+const bookSql = (linesSql: string): string => `
+  with clock as materialized (
+    select clock_timestamp() as now, uuidv7() as journal_id
+  ), moved as (
+    select merchant_id, waybill_number, cod, weight, delivery_charge from orders
+    where tenant_id = $1 and waybill_number = any($2::text[])
+  ), lines as (${linesSql}
+  )
+  insert into ledger_transfers (tenant_id, journal_id, debit, credit, amount, booked_on)
+  select $1, journal_id, debit, credit, amount, booked_on from (${transfersOfMovesSql('lines')}) transfer
+    returning tenant_id`
+
+const bookDeliverySql = bookSql(deliveryLinesSql)
+const bookReturnSql = bookSql(returnLinesSql)
+
+/**
+ * Lists the errors of a move whose money cannot be booked, or that would let a booked order be edited or cancelled.
+ * Stored sets may allow both, as long as `apply` accepted them.
+ */
+const checkMoney = async (tx: Tx, { tenant, waybills, to }: LockedMove) => {
+  const refused = refuseBooking(to)
+  if (refused) return { status_key: [`${refused} The company corrects its set of statuses.`] }
+  const kind = findLineKind(findBooking(to))
+  const isEarly = to !== undefined && isBeforeMoney(to.key)
+  if (!kind && !isEarly) return {}
+  const booked = (await findBooked(tx, tenant, waybills)).filter(each => isEarly || each.kind === kind)
+  return Object.fromEntries(
+    booked.map(each => [`waybill_numbers.${waybills.indexOf(each.waybill_number)}`, [wordBooked(each)]]),
+  )
+}
+
+const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove): Promise<void> => {
+  const booking = findBooking(to)
+  if (booking === 'nothing') return
+  const staffName = nameMover(mover)
+  const values: unknown[] = [tenant, waybills, staffName]
+  if (booking === 'return') await tx.client.query({ name: 'book_return', text: bookReturnSql, values })
+  else {
+    const collection = readCollection(given)
+    values.push(...collectionParameters(collection), collection.collectedBy ?? staffName)
+    await tx.client.query({ name: 'book_delivery', text: bookDeliverySql, values })
+  }
+}
+
+/** Books money when an order moves to a status that says so. */
+export const bookedMoves: MovePoint = {
+  fields: collectionFields,
+  check: async (tx, move) => {
+    const cods = new Map(move.current.map(row => [row.waybill_number, row.cod]))
+    return {
+      ...(await checkMoney(tx, move)),
+      ...checkCollection(readCollection(move.given), findBooking(move.to), move.waybills, cods),
+    }
+  },
+  write: book,
+  undo: reverseBooking,
+}

@@ -6,8 +6,9 @@ import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
+import { type Acted, addAction, type Call, defineBody, refuseAny, refuseValues } from '../../core/actions/action.ts'
+import { Day } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { type Acted, addAction, type Call, defineBody, refuseAny, refuseValues } from './action.ts'
 import {
   AccountConfirmation,
   AccountDetails,
@@ -20,7 +21,7 @@ import {
   usableAtSql,
 } from './bank-accounts.ts'
 import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
-import { Day, MerchantParams } from './fields.ts'
+import { MerchantParams } from './fields.ts'
 import { depositInvoice, Invoice, isNumber, payment, stateSql } from './invoices.ts'
 import { lockParcels } from './parcels.ts'
 

@@ -5,15 +5,15 @@ import t from 'tap'
 import { connectTo } from '../../../../dev/test-database.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
-import { rotateKeys } from '../feed/rotate-keys.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
+import { rotateAccounts } from './rotate-accounts.ts'
 
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 
 t.test('the pay run', async t => {
   const old = newKey('old')
-  const webhooks = { keyring: readKeys('WEBHOOK_KEYS', old), allowsPrivate: true }
-  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses }, webhooks })
+  const keyring = readKeys('WEBHOOK_KEYS', old)
+  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses }, keyring })
   const { make, makeOfBooks, move, request, staffOf, staffGet, rows, pool, app, staffToken } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
@@ -93,7 +93,7 @@ t.test('the pay run', async t => {
       [numbers[1]],
     )
     const file = { ...tenantFile(), statuses: shortStatuses }
-    await fixture.apply({ ...file, tenant: { ...file.tenant, money: { accept_after_days: 30 } } })
+    await fixture.apply({ ...file, tenant: { ...file.tenant, ...{ money: { accept_after_days: 30 } } } })
     t.match(await rows(`select state from invoices where invoice_no = $1`, [numbers[1]]), [{ state: 'approved' }])
     await fixture.apply(file)
   })
@@ -117,18 +117,18 @@ t.test('the pay run', async t => {
 
   t.test('accounts are sealed, and sealed again with a new key', async t => {
     const keyring = readKeys('WEBHOOK_KEYS', `${newKey('new')},${old}`)
-    const strange = await rotateKeys(pool, readKeys('WEBHOOK_KEYS', newKey('strange')))
+    const strange = await rotateAccounts(pool, readKeys('WEBHOOK_KEYS', newKey('strange')))
     t.match(strange, {
       accounts: 0,
       unopened: [{ tenant: 'demo', merchant_id: String(shop), reason: /has no key old/ }],
     })
-    t.match(await rotateKeys(pool, keyring), { accounts: 1, unopened: [] })
+    t.match(await rotateAccounts(pool, keyring), { counts: { accounts: 1 }, unopened: [] })
     const [row] = await rows('select key_id, sealed from bank_accounts')
     t.equal(row.key_id, 'new')
     t.notOk(row.sealed.includes('4567'))
     t.equal(await why(numbers[0]), 'The bank account was sealed with a key that is not in WEBHOOK_KEYS.')
     await rows(`update bank_accounts set key_id = 'old', sealed = 'altered and of some length'`)
-    t.match(await rotateKeys(pool, keyring), { accounts: 0, unopened: [{ reason: /was altered/ }] })
+    t.match(await rotateAccounts(pool, keyring), { counts: { accounts: 0 }, unopened: [{ reason: /was altered/ }] })
   })
 
   t.test('marks all the invoices that the bank paid or none, and only once', async t => {

@@ -1,16 +1,9 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import type { TakenMove } from '../../core/moves/move-points.ts'
 import { findOpenHandover } from './cash.ts'
 import { bookJournal } from './ledger.ts'
-import { hasLaterSql, type LockedParcel, lockTakeBacks, nextLineSql, readClock } from './parcels.ts'
-
-interface Reversal {
-  readonly order: LockedParcel
-  /** Is the time of the move. */
-  readonly movedAt: Date
-  readonly by: string
-  readonly reason: string
-}
+import { hasLaterSql, lockTakeBacks, nextLineSql, readClock } from './parcels.ts'
 
 /**
  * Reverses the booking of a move for a parcel whose order is locked. If its money has moved on, returns the errors and
@@ -18,8 +11,7 @@ interface Reversal {
  */
 export const reverseBooking = async (
   tx: Tx,
-  tenant: string,
-  { order, movedAt, by, reason }: Reversal,
+  { tenant, order, movedAt, by, reason }: TakenMove,
 ): Promise<FieldErrors> => {
   const { waybill_number: waybill, merchant_id } = order
   const findLine = async () => (await tx.rows(liveSql, [tenant, waybill, movedAt]))[0]

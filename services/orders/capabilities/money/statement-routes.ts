@@ -4,9 +4,10 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { refuseValues } from './action.ts'
+import { refuseValues } from '../../core/actions/action.ts'
+import { Day } from '../../core/actions/fields.ts'
 import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
-import { Day, nullable, sum } from './fields.ts'
+import { nullable, sum } from './fields.ts'
 import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
 
 const maxDays = 366

@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import type { Tx } from '../../core/database/tables.ts'
 import { createOrdersHousekeeping } from '../../housekeeping.ts'
+import { allCapabilities } from '../../test/build.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../../test/tenant.ts'
 import { createRateGaps } from './recorder.ts'
@@ -59,7 +60,7 @@ t.test('counts orders of combinations that lost their rate, and leaves out old d
   t.match(await gaps(), [{ destination: jaffna, asked_for: 0, orders: 2 }])
   t.match((await gaps(90))[0], { asked_for: 12 })
   await rows(`update rate_gaps set day = day - 20`)
-  await createOrdersHousekeeping(pool, pino({ level: 'silent' })).clean()
+  await createOrdersHousekeeping(pool, pino({ level: 'silent' }), allCapabilities).clean()
   t.strictSame(await rows('select 1 from rate_gaps'), [])
 })
 

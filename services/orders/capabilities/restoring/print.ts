@@ -4,11 +4,12 @@ import type { Restored } from './restored.ts'
 
 /** Prints what was done, and what the operator must check. */
 export const printRestored = (tenants: readonly Restored[], dryRun: boolean, json: boolean): void => {
-  if (json) return printJson({ dry_run: dryRun, tenants })
-  const rows = tenants.map(({ tenant, skipped, skipped_invoices, next_waybill, requeued, lost, dropped }) => ({
+  if (json)
+    return printJson({ dry_run: dryRun, tenants: tenants.map(({ repaired, ...rest }) => ({ ...rest, ...repaired })) })
+  const rows = tenants.map(({ tenant, skipped, repaired, next_waybill, requeued, lost, dropped }) => ({
     tenant,
     skipped,
-    skipped_invoices,
+    ...repaired,
     next_waybill,
     requeued: requeued.length,
     lost: lost.length,

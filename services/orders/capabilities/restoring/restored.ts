@@ -3,12 +3,11 @@ import { audit, operator } from '@courier/shared/postgres/audit.ts'
 import { findTenantIds, inTenant, query } from '@courier/shared/postgres/database.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
 import type pg from 'pg'
+import type { Capabilities } from '../../capability.ts'
 import { blockSize, reserveNumbers } from '../../core/booking/waybill-numbers.ts'
 import { WaybillFormat } from '../../core/catalogue/waybill-format.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { renewFeeds } from '../../core/log/feed.ts'
-import { mendPositions } from '../feed/endpoint-queries.ts'
-import { skipInvoiceNumbers } from './invoice-numbers.ts'
 import {
   countBusiestDay,
   dropTooOld,
@@ -32,6 +31,7 @@ interface RestoreOptions {
    */
   readonly skip: number | undefined
   readonly isDryRun: boolean
+  readonly loaded: Capabilities
 }
 
 /** Describes the report that --json prints. */
@@ -40,8 +40,8 @@ export interface Restored {
   readonly known_to_notifier: boolean
   /** Counts the waybill numbers that are left out. */
   readonly skipped: number
-  /** Counts the invoice numbers that are left out in each series. */
-  readonly skipped_invoices: number
+  /** Counts what the capabilities left out, such as the invoice numbers of each series. */
+  readonly repaired: Readonly<Record<string, number>>
   /** Holds the waybill number that is assigned next. */
   readonly next_waybill: string
   /** Lists the events that the notifier lost with its database; they are in the outbox again. */
@@ -94,8 +94,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
         await requeueInvoices(tx, tenant, since)
       }
       const { format, ...skipped } = await skipNumbers(tx, tenant, options)
-      const skipped_invoices = options.skip === 0 ? 0 : await skipInvoiceNumbers(tx, tenant, options.since)
-      if (options.skip !== 0) await Promise.all([renewFeeds(tx, tenant), mendPositions(tx, tenant)])
+      const repaired = options.skip === 0 ? {} : await repair(tx, tenant, options)
       await audit(tx, tenant, operator(), 'database.restored', tenant)
       // The service may still run: an event that it created and delivered since the first read is not lost.
       const lost = exclude(events, await findEvents(tx, tenant, since))
@@ -104,7 +103,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
         tenant,
         known_to_notifier: isTenantKnown,
         ...skipped,
-        skipped_invoices,
+        repaired,
         requeued: missing.map(({ type: _, note: __, ...event }) => event),
         lost,
         beyond: [...new Set(lost.map(event => event.waybill_number))].filter(isBeyond),
@@ -113,6 +112,14 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
     },
     { keeps: () => !options.isDryRun },
   )
+}
+
+/** Numbers the feeds anew, and lets each capability repair its rows. */
+const repair = async (tx: Tx, tenant: string, { since, loaded }: RestoreOptions) => {
+  await renewFeeds(tx, tenant)
+  const counts: Record<string, number> = {}
+  for (const { repair } of loaded.values()) Object.assign(counts, await repair?.(tx, tenant, since))
+  return counts
 }
 
 const dayMilliseconds = 86_400_000

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { OrdersOptions } from '../../dependencies.ts'
+import type { OrdersOptions } from '../../app.ts'
 import { build } from '../../test/build.ts'
 import { batch, tenantFile } from '../../test/tenant.ts'
 

@@ -81,12 +81,19 @@ export const staffSessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = asy
     summary: 'Get the member of staff of the token, and what their roles may do',
     response: { 200: Type.Object({ data: CurrentStaff }) },
   }
-  app.get('/me', { schema }, async request => ({ data: await readStaff(options.pool, request.staff) }))
+  app.get('/me', { schema }, async request => {
+    const { operations, ...me } = await readStaff(options.pool, request.staff)
+    // The notifier says on its own which of its operations it leaves out.
+    return { data: { ...me, operations: operations.filter(each => !isLeftOut(each, app.operations)) } }
+  })
   addLogout(app, options, 'staff', {
     operationId: 'logOutStaff',
     description: 'Ends the token of the request: within five seconds every process of both services refuses it.',
   })
 }
+
+const isLeftOut = (operation: string, served: ReadonlySet<string>): boolean =>
+  ordersOperations.includes(operation) && !served.has(operation)
 
 const readStaff = async (pool: pg.Pool, { tenant, name, roles, tokenId }: Staff): Promise<CurrentStaff> => {
   const [found] = await inTenant(pool, tenant, (tx: Tx) => findAccount(tx, tenant, tokenId))

@@ -2,9 +2,10 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type { RateGaps } from '../../capabilities/rate-gaps/recorder.ts'
+import type { Merchant } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { City } from '../catalogue/cities.ts'
+import type { MissingRate } from '../catalogue/price-parcels.ts'
 import { findPrices } from '../catalogue/price-parcels.ts'
 import { charge, type Rate } from '../catalogue/rate-card.ts'
 import { PlaceRate, viewRate } from '../catalogue/schema.ts'
@@ -53,13 +54,14 @@ interface QuotingOptions {
   readonly catalogues: Catalogues
   readonly maxOrdersPerBatch: number
   readonly maxBodyBytes: number
-  readonly gaps: RateGaps
+  /** Is told which combinations of cities the merchant's card lacks. */
+  readonly onRefused: (merchant: Merchant, missing: readonly MissingRate[]) => void
 }
 
 /** Quotes the charges of parcels whose recipients are not known yet. */
 export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
   app,
-  { catalogues, maxOrdersPerBatch, maxBodyBytes: bodyLimit, gaps },
+  { catalogues, maxOrdersPerBatch, maxBodyBytes: bodyLimit, onRefused },
 ) => {
   acceptJson(app)
   // A reader of our own checks the body, as it does for a batch.
@@ -85,7 +87,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
     }
     const catalogue = await catalogues.fresh(tenant)
     const { destinations, rates, refusal } = findPrices(parcels, catalogue, merchantId, errors)
-    gaps.record(request.merchant, refusal.missingRates)
+    onRefused(request.merchant, refusal.missingRates)
     if (errors.count > 0) throw invalid(errors, { suggestions: refusal.suggestions })
     const quote = (order: { weight: unknown } | undefined, index: number) =>
       writeQuote(destinations[index] as City, rates[index] as Rate, Number(order?.weight), catalogue.currency)

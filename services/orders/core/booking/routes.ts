@@ -5,7 +5,8 @@ import { type FieldErrors, httpError, invalid } from '@courier/shared/errors/err
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
-import type { RateGaps } from '../../capabilities/rate-gaps/recorder.ts'
+import type { Merchant } from '../access/merchant.ts'
+import type { MissingRate } from '../catalogue/price-parcels.ts'
 import { type Booked, type BookingDependencies, bookOrders, type Quotation, quoteOrders } from './book.ts'
 import { batchReader } from './read-batch.ts'
 import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage } from './schema.ts'
@@ -13,7 +14,8 @@ import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage
 interface BookingOptions extends BookingDependencies {
   readonly maxOrdersPerBatch: number
   readonly maxBodyBytes: number
-  readonly gaps: RateGaps
+  /** Is told which combinations of cities the merchant's card lacks. */
+  readonly onRefused: (merchant: Merchant, missing: readonly MissingRate[]) => void
   /** Is called with the number of orders that a batch created. */
   readonly onBooked: (tenant: string, orders: number) => void
 }
@@ -79,7 +81,7 @@ const addBooking = (
 const isTrue = (flag: string | undefined): boolean => flag !== undefined && flag !== 'false' && flag !== '0'
 
 const createResponder =
-  ({ merchant, log }: FastifyRequest, reply: FastifyReply, { gaps, onBooked }: BookingOptions) =>
+  ({ merchant, log }: FastifyRequest, reply: FastifyReply, { onRefused, onBooked }: BookingOptions) =>
   (result: Booked | Quotation): Static<typeof Created | typeof Quoted> => {
     switch (result.kind) {
       case 'booked':
@@ -92,7 +94,7 @@ const createResponder =
       case 'quoted':
         return { message: quotedMessage, dry_run: true, data: quoteEach(result), ...showWarnings(result.warnings) }
       case 'refused':
-        gaps.record(merchant, result.missingRates)
+        onRefused(merchant, result.missingRates)
         throw invalid(result.errors, { suggestions: result.suggestions })
       case 'running':
       case 'other_body':

@@ -2,7 +2,8 @@ import type { DateOrTime } from '@courier/shared/lists/dates.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 import { fromDeliveries, fromFailedAttempts } from '../statuses/status-queries.ts'
-import { hasMoneySql, type ListedRow, orderColumnsSql } from '../tracking/read-orders.ts'
+import { type Facets, flagsSql } from '../tracking/facets.ts'
+import { type ListedRow, orderColumnsSql } from '../tracking/read-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched, searchSql } from './search.ts'
 
@@ -25,16 +26,16 @@ interface Window {
 export const maxCounted = 10_000
 
 /** Returns rows for `viewOrders`: the orders of a tenant that match the filter, newest first. */
-export const listOrders = (tx: Tx, tenant: string, filter: OrderFilter, window: Window) =>
-  tx.rows<ListedRow>(selectOrders(tenant, filter, window))
+export const listOrders = (tx: Tx, facets: Facets, tenant: string, filter: OrderFilter, window: Window) =>
+  tx.rows<ListedRow>(selectOrders(facets, tenant, filter, window))
 
-/** Returns the statement of `listOrders`. It looks up money only for the page, not for the orders before it. */
-export const selectOrders = (tenant: string, filter: OrderFilter, { after, offset, limit }: Window) => {
+/** Returns the statement of `listOrders`. It looks up facets only for the page, not for the orders before it. */
+export const selectOrders = (facets: Facets, tenant: string, filter: OrderFilter, { after, offset, limit }: Window) => {
   const values: unknown[] = [tenant]
   const conditions = writeConditions(filter, values, after)
   const text = `
     ${selectMatching(filter, conditions, values)}
-    select *, ${hasMoneySql('page')} from (
+    select *${flagsSql(facets, 'page', 'lists')} from (
       select ${orderColumnsSql} from hit order by hit.created_at desc, waybill_number desc
       limit ${add(values, limit)}::bigint offset ${add(values, offset)}::bigint
     ) page`

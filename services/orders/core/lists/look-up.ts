@@ -5,12 +5,12 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { component } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import { addFinance, financeFields } from '../../capabilities/money/finance-routes.ts'
 import type { Merchant } from '../access/merchant.ts'
 import { isoTime } from '../database/iso-time.ts'
+import { addListed, type Facets, flagsSql, listFields } from '../tracking/facets.ts'
 import { OrderView, TrackingEvent } from '../tracking/order-schema.ts'
 import { labelStatus } from '../tracking/order-view.ts'
-import { type OrderRow, type OrderStore, orderColumnsSql, readOrders } from '../tracking/read-orders.ts'
+import { type FacetStore, type ListedRow, orderColumnsSql, viewOrders } from '../tracking/read-orders.ts'
 
 const maxNumbers = 500
 /** Limits the orders returned for one order number, newest first: merchants may reuse numbers. */
@@ -40,29 +40,25 @@ const picked = Type.Pick(OrderView, [
   'currency',
   'created_at',
 ])
-const LookedUpOrder = Type.Object({
-  ...picked.properties,
-  date_time: TrackingEvent.properties.date_time,
-  ...financeFields,
-})
-type LookedUpOrder = Static<typeof LookedUpOrder>
+const LookedUpOrder = Type.Object({ ...picked.properties, date_time: TrackingEvent.properties.date_time })
 
-const LookedUp = component('LookedUp', {
-  data: Type.Array(LookedUpOrder, {
-    description: 'In the sequence of the given numbers; several orders with one number are listed newest first.',
-  }),
-  missing: Type.Array(Type.String(), { description: 'The numbers for which you have no order.' }),
-})
+const defineLookedUp = (facets: Facets) =>
+  component('LookedUp', {
+    data: Type.Array(Type.Object({ ...LookedUpOrder.properties, ...listFields(facets) }), {
+      description: 'In the sequence of the given numbers; several orders with one number are listed newest first.',
+    }),
+    missing: Type.Array(Type.String(), { description: 'The numbers for which you have no order.' }),
+  })
 
 /** Shows the statuses of many orders of the merchant. */
-export const lookUpRoutes: FastifyPluginAsyncTypebox<OrderStore> = async (app, store) => {
+export const lookUpRoutes: FastifyPluginAsyncTypebox<FacetStore> = async (app, store) => {
   acceptJson(app)
   const schema = {
     operationId: 'lookUpOrders',
     summary: 'The status of up to 500 orders',
     description: 'Takes waybill numbers or your own order numbers. Lists those that you do not have as missing.',
     body: LookUp,
-    response: { 200: LookedUp },
+    response: { 200: defineLookedUp(store.facets) },
   }
   app.post('/order/lookup', { bodyLimit, serializerCompiler: () => JSON.stringify, schema }, async request => {
     const { by, wanted } = readWanted(request.body)
@@ -84,21 +80,23 @@ const readWanted = ({ waybill_numbers, order_nos }: Static<typeof LookUp>) => {
   return { by, wanted: [...new Set(wanted)] } as const
 }
 
-interface FoundRow extends OrderRow {
+type FoundRow = ListedRow & {
   /** Is the time when the order reached its status; null: its timeline is archived. */
   readonly since: string | null
 }
 
-const selectSql = `
-  select ${orderColumnsSql}, (
+const selectSql = (facets: Facets): string => `
+  select ${orderColumnsSql}${flagsSql(facets, 'orders', 'lists')}, (
     select ${isoTime('happened_at')} from order_events event
     where event.tenant_id = $1 and event.waybill_number = orders.waybill_number order by event_id desc limit 1
   ) as since`
 
-const byWaybillSql = `${selectSql} from orders
+const byWaybillSql = (facets: Facets): string => `${selectSql(facets)} from orders
   where tenant_id = $1 and waybill_number = any($3::text[]) and merchant_id = $2`
 
-const byOrderNoSql = `${selectSql} from unnest($3::text[]) as wanted (number) cross join lateral (
+const byOrderNoSql = (
+  facets: Facets,
+): string => `${selectSql(facets)} from unnest($3::text[]) as wanted (number) cross join lateral (
     select * from orders where tenant_id = $1 and order_no = wanted.number and merchant_id = $2
     order by created_at desc limit ${maxPerOrderNo}
   ) orders
@@ -106,14 +104,15 @@ const byOrderNoSql = `${selectSql} from unnest($3::text[]) as wanted (number) cr
 
 /** Finds the merchant's orders by waybill numbers, unsorted, or by order numbers, newest first. */
 export const lookUpOrders = async (
-  store: OrderStore,
+  store: FacetStore,
   { tenant, merchantId }: Merchant,
   by: 'waybill_number' | 'order_no',
   numbers: readonly string[],
-): Promise<LookedUpOrder[]> => {
+): Promise<Static<typeof LookedUpOrder>[]> => {
   const [name, text] = by === 'order_no' ? ['find_by_order_no', byOrderNoSql] : ['find_by_waybill', byWaybillSql]
-  const query = { name, text, values: [tenant, merchantId, numbers] }
-  const orders = await readOrders(store, tenant, query, (row: FoundRow, catalogue) => ({
+  const query = { name, text: text(store.facets), values: [tenant, merchantId, numbers] }
+  const rows = await readInTenant<FoundRow>(store.pool, tenant, query)
+  const orders = await viewOrders(store.catalogues, tenant, rows, (row, catalogue) => ({
     waybill_number: row.waybill_number,
     order_no: row.order_no,
     status: labelStatus(catalogue, row.status_key),
@@ -123,6 +122,5 @@ export const lookUpOrders = async (
     currency: catalogue.currency,
     created_at: row.created_at,
   }))
-  const waybills = orders.map(order => order.waybill_number)
-  return addFinance(query => readInTenant(store.pool, tenant, query), tenant, orders, waybills)
+  return addListed(store.facets, query => readInTenant(store.pool, tenant, query), tenant, orders, rows)
 }

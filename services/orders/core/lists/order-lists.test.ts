@@ -359,7 +359,7 @@ t.test('with row-level security, each filter that has an index still uses it', a
   ]
   for (const [filter, index, condition, after] of table)
     for (const ask of [
-      () => listOrders(tx, 'demo', filter, { after, offset: 0, limit: 16 }),
+      () => listOrders(tx, new Map(), 'demo', filter, { after, offset: 0, limit: 16 }),
       () => (after ? undefined : countOrders(tx, 'demo', filter)),
     ]) {
       await ask()

@@ -1,4 +1,5 @@
 import { makeExample } from '@courier/shared/api-docs/examples.ts'
+import { atMost } from '@courier/shared/at-most.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { cursorField, listCursor } from '@courier/shared/lists/cursor.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
@@ -7,12 +8,11 @@ import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
-import type pg from 'pg'
-import { addFinance, financeFields, listWithMoney, type ParcelMoney } from '../../capabilities/money/finance-routes.ts'
 import type { Tx } from '../database/tables.ts'
+import { addListed, type Facets, listFields } from '../tracking/facets.ts'
 import { OrderView } from '../tracking/order-schema.ts'
 import { toOrder } from '../tracking/order-view.ts'
-import { type OrderStore, viewOrders } from '../tracking/read-orders.ts'
+import { type FacetStore, viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, findSearchEnd, listOrders, maxCounted, type Position } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched } from './search.ts'
@@ -23,49 +23,43 @@ export const orderPageFields = {
   cursor: { ...cursorField, description: 'The `next_cursor` of the previous page, instead of a page number.' },
 }
 
-const ListedOrder = component('Order', { ...OrderView.properties, ...financeFields })
-const { data, meta } = pages.ListBody(ListedOrder).properties
-const { path, per_page, ...counted } = meta.properties
+const { path, per_page, ...counted } = pages.ListBody(OrderView).properties.meta.properties
 const Link = orNull(Type.String())
 const total = Type.Integer({
   description: `The number of rows on all pages, ${maxCounted} at most. Pages by cursor and searches have no total.`,
 })
+const meta = Type.Object({
+  ...Type.Partial(Type.Object({ ...counted, total })).properties,
+  path,
+  per_page,
+  next_cursor: Link,
+  searched_to: Type.Optional(
+    orNull(Type.String(), {
+      description:
+        `The time of the last order read, if a search stopped after ${maxSearched} orders; ` +
+        'next_cursor continues there.',
+    }),
+  ),
+})
+const links = Type.Object({ first: Link, last: Link, prev: Link, next: Link })
 
-export const OrderPage = Type.Object(
-  {
-    data,
-    links: Type.Optional(Type.Object({ first: Link, last: Link, prev: Link, next: Link })),
-    meta: Type.Optional(
-      Type.Object({
-        ...Type.Partial(Type.Object({ ...counted, total })).properties,
-        path,
-        per_page,
-        next_cursor: Link,
-        searched_to: Type.Optional(
-          orNull(Type.String(), {
-            description:
-              `The time of the last order read, if a search stopped after ${maxSearched} orders; ` +
-              'next_cursor continues there.',
-          }),
-        ),
-      }),
-    ),
-  },
-  {
-    title: 'OrderPage',
-    examples: [
-      {
-        data: [makeExample(ListedOrder)],
-        links: { first: null, last: null, prev: null, next: null },
-        meta: {
-          path: 'https://courier.example/api/public/merchant/order',
-          per_page: 15,
-          next_cursor: 'MjAyNi0wMi0xOVQxOTowNjoyMy4wMDAwMDBaIERNMDAwMDAwMDE',
-        },
-      },
-    ],
-  },
-)
+/** Defines a page of orders, which have the fields of all facets. */
+export const defineOrderPage = (facets: Facets) => {
+  const Listed = component('Order', { ...OrderView.properties, ...listFields(facets) })
+  const example = {
+    data: [makeExample(Listed)],
+    links: { first: null, last: null, prev: null, next: null },
+    meta: {
+      path: 'https://courier.example/api/public/merchant/order',
+      per_page: 15,
+      next_cursor: 'MjAyNi0wMi0xOVQxOTowNjoyMy4wMDAwMDBaIERNMDAwMDAwMDE',
+    },
+  }
+  return Type.Object(
+    { data: pages.ListBody(Listed).properties.data, links: Type.Optional(links), meta: Type.Optional(meta) },
+    { title: 'OrderPage', examples: [example] },
+  )
+}
 
 /**
  * Returns the part of a list that a query requests; without a page, the part is the whole rest of the list. Throws for
@@ -92,12 +86,12 @@ const cursors = listCursor({ test: text => time.test(text) && isDate(text.slice(
  * Creates the reader of pages of orders: by number with a count, or after a cursor without one. Both return the cursor
  * of the next page.
  */
-export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
+export const createOrderPages = ({ pool, catalogues, facets }: FacetStore) => {
   /**
    * Remembers lists that had `maxCounted` orders. They never shrink: orders are never deleted and never change their
    * merchant.
    */
-  const longLists = new LRUCache<string, true>({ max: 10_000 })
+  const longLists = new LRUCache<string, true>(atMost(10_000))
 
   const count = async (tx: Tx, tenant: string, filter: OrderFilter): Promise<number> => {
     const { merchant_id = '', ...others } = filter
@@ -114,7 +108,7 @@ export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
     filter: OrderFilter,
     page: pages.WantedPage,
     after: Position | undefined,
-  ): Promise<Static<typeof OrderPage>> => {
+  ): Promise<Static<ReturnType<typeof defineOrderPage>>> => {
     const { perPage, offset } = page
     // Numbered pages end with the counted orders; a cursor reads on.
     const size = after ? perPage : Math.min(perPage, maxCounted - offset)
@@ -122,7 +116,7 @@ export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
     const [rows, total, end] = await inTenant(pool, tenant, async (tx: Tx) => {
       const [rows, total] = await Promise.all([
         // One row more than the page holds shows whether another page follows.
-        listOrders(tx, tenant, filter, { after, offset: after ? 0 : offset, limit: size + 1 }),
+        listOrders(tx, facets, tenant, filter, { after, offset: after ? 0 : offset, limit: size + 1 }),
         after || isSearch ? 0 : count(tx, tenant, filter),
       ])
       const isWhole = !isSearch || rows.length > size
@@ -130,8 +124,7 @@ export const createOrderPages = ({ pool, catalogues }: OrderStore) => {
     })
     const orders = await viewOrders(catalogues, tenant, rows, toOrder)
     const found = cursors.toPage(orders, size, order => [order.created_at, order.waybill_number])
-    const read = (query: pg.QueryConfig) => readInTenant<ParcelMoney>(pool, tenant, query)
-    const data = await addFinance(read, tenant, found.data, listWithMoney(rows))
+    const data = await addListed(facets, query => readInTenant(pool, tenant, query), tenant, found.data, rows)
     const next_cursor = end ? cursors.write([end.createdAt, end.waybill]) : found.next_cursor
     if (!after && !isSearch) {
       const { meta, ...rest } = pages.toPage(address, page, data, total)

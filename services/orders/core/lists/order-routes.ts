@@ -1,27 +1,24 @@
 import { invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { listQuery } from '@courier/shared/lists/filters.ts'
 import { readPhone } from '@courier/shared/phone-number.ts'
-import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type pg from 'pg'
-import { addFinance, financeFields, listWithMoney } from '../../capabilities/money/finance-routes.ts'
 import { readScope } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
-import type { Tx } from '../database/tables.ts'
 import { listKeysOfClass } from '../statuses/statuses.ts'
-import { listRequests, maxRequests } from '../tracking/customer-requests.ts'
 import { tagState } from '../tracking/etag.ts'
-import { OrderStatus, type OrderView, StaffOrderView, TrackedOrderView } from '../tracking/order-schema.ts'
+import { addToOne, type Facets, oneFields, type Viewer } from '../tracking/facets.ts'
+import { OrderStatus, StaffOrderView, TrackedOrderView } from '../tracking/order-schema.ts'
 import { viewForMerchant, viewForStaff, viewStatus } from '../tracking/order-view.ts'
-import type { FindOrder, OrderStore, TrackedOrder } from '../tracking/read-orders.ts'
+import type { FacetStore, FindOrder, TrackedOrder } from '../tracking/read-orders.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
-import { createOrderPages, OrderPage, orderPageFields, wantedOrders } from './order-page.ts'
+import { createOrderPages, defineOrderPage, orderPageFields, wantedOrders } from './order-page.ts'
 import { listPhoneParts } from './search.ts'
 import { maxWholeList, type OpenWholeList } from './whole-list.ts'
 
-interface OrderRoutesOptions extends OrderStore {
+interface OrderRoutesOptions extends FacetStore {
   findOrder: FindOrder
   openWholeList: OpenWholeList
 }
@@ -43,9 +40,10 @@ export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> 
   const about = { operationId: 'listOrders', summary: 'List your orders, newest first' }
   addList(app, options, about, MerchantQuery)
   const one = { operationId: 'getOrder', summary: 'One order with its timeline' }
-  addOne(app, options, oneOrder, { ...one, ...viewSchema(withFinance(TrackedOrderView)) }, (order, reply) => {
+  const schema = { ...one, ...viewSchema(withFacets(TrackedOrderView, options.facets, 'merchant')) }
+  addOne(app, options, oneOrder, schema, (order, reply) => {
     tagWith(order, reply)
-    return viewWithFinance(options.pool, order, viewForMerchant(order, new Date()))
+    return viewWithFacets(options, order, 'merchant', viewForMerchant(order, new Date()))
   })
   const status = { operationId: 'getOrderStatus', summary: 'The status of an order', ...viewSchema(OrderStatus) }
   addOne(app, options, `${oneOrder}/status`, status, order => viewStatus(order, new Date()))
@@ -56,23 +54,18 @@ export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = a
   const about = { operationId: 'listAllOrders', summary: "List all merchants' orders, newest first" }
   addList(app, options, about, StaffQuery)
   const one = { operationId: 'getAnyOrder', summary: 'One order with its timeline, notes and moves' }
-  addOne(app, options, oneOrder, { ...one, ...viewSchema(withFinance(StaffOrderView)) }, async (order, reply) => {
+  const schema = { ...one, ...viewSchema(withFacets(StaffOrderView, options.facets, 'staff')) }
+  addOne(app, options, oneOrder, schema, (order, reply) => {
     tagWith(order, reply)
-    const { tenant } = order.catalogue
-    const { waybill_number } = order.row
-    const requests = await inTenant(options.pool, tenant, (tx: Tx) =>
-      listRequests(tx, tenant, { waybill_number }, undefined, maxRequests),
-    )
-    return viewWithFinance(options.pool, order, viewForStaff(order, requests, new Date()))
+    return viewWithFacets(options, order, 'staff', viewForStaff(order, new Date()))
   })
 }
 
-const withFinance = ({ properties, title = '' }: TObject) => Type.Object({ ...properties, ...financeFields }, { title })
+const withFacets = ({ properties, title = '' }: TObject, facets: Facets, viewer: Viewer) =>
+  Type.Object({ ...properties, ...oneFields(facets, viewer) }, { title })
 
-const viewWithFinance = async (pool: pg.Pool, { row, catalogue: { tenant } }: TrackedOrder, view: OrderView) => {
-  const [order] = await addFinance(query => readInTenant(pool, tenant, query), tenant, [view], listWithMoney([row]))
-  return order
-}
+const viewWithFacets = ({ pool, facets }: FacetStore, order: TrackedOrder, viewer: Viewer, view: object) =>
+  addToOne(facets, query => readInTenant(pool, order.catalogue.tenant, query), order, viewer, view)
 
 const viewSchema = (view: TObject) => ({ params: WaybillParams, response: { 200: Type.Object({ data: view }) } })
 
@@ -95,7 +88,7 @@ const tagWith = ({ row }: TrackedOrder, reply: FastifyReply) => reply.header('et
 
 const addList = (
   app: FastifyInstance,
-  { pool, catalogues, openWholeList }: OrderRoutesOptions,
+  { pool, catalogues, facets, openWholeList }: OrderRoutesOptions,
   about: object,
   Query: typeof MerchantQuery | typeof StaffQuery,
 ) => {
@@ -105,9 +98,9 @@ const addList = (
     description:
       `With noPagination the response has all orders, up to ${maxWholeList}, without links and meta. ` +
       'Read longer lists by pages, with the next_cursor of each page for the next.',
-    response: { 200: OrderPage },
+    response: { 200: defineOrderPage(facets) },
   }
-  const readPage = createOrderPages({ pool, catalogues })
+  const readPage = createOrderPages({ pool, catalogues, facets })
   app.get<{ Querystring: Static<typeof MerchantQuery.schema> }>(
     '/order',
     { schema, serializerCompiler },

@@ -2,10 +2,10 @@ import { Readable } from 'node:stream'
 import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { inSnapshot } from '@courier/shared/postgres/database.ts'
-import { addFinance, listWithMoney } from '../../capabilities/money/finance-routes.ts'
 import type { Tx } from '../database/tables.ts'
+import { addListed } from '../tracking/facets.ts'
 import { toOrder } from '../tracking/order-view.ts'
-import { type ListedRow, type OrderStore, viewOrders } from '../tracking/read-orders.ts'
+import { type FacetStore, type ListedRow, viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, type Position, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
@@ -47,7 +47,7 @@ export type OpenWholeList = (caller: string, ...wanted: Wanted) => Promise<Reada
  * Creates the reader of whole lists. Each caller reads one list at a time, and all callers together hold a quarter of
  * the connections at most.
  */
-export const createWholeLists = (store: OrderStore, maxSeconds = longestSeconds): OpenWholeList => {
+export const createWholeLists = (store: FacetStore, maxSeconds = longestSeconds): OpenWholeList => {
   const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(store.pool.options.max / 4) }, maxWaiting)
   return (caller, ...wanted) =>
     new Promise((resolve, reject) => {
@@ -62,14 +62,19 @@ export const createWholeLists = (store: OrderStore, maxSeconds = longestSeconds)
 }
 
 /** Opens a list in a transaction. `closed` resolves when the list no longer needs the transaction. */
-const openList = async (tx: Tx, { catalogues }: OrderStore, maxSeconds: number, ...[tenant, filter, after]: Wanted) => {
+const openList = async (
+  tx: Tx,
+  { catalogues, facets }: FacetStore,
+  maxSeconds: number,
+  ...[tenant, filter, after]: Wanted
+) => {
   const total = await countOrders(tx, tenant, filter, maxWholeList + 1, after)
   if (total > maxWholeList) throw invalid({ noPagination: [tooLong] })
-  const { text, values } = selectOrders(tenant, filter, { after, offset: 0, limit: null })
+  const { text, values } = selectOrders(facets, tenant, filter, { after, offset: 0, limit: null })
   await tx.client.query(`declare whole_list no scroll cursor for ${text}`, values)
   const write = async (rows: ListedRow[]): Promise<string> => {
     const viewed = await viewOrders(catalogues, tenant, rows, toOrder)
-    const orders = await addFinance(query => tx.rows(query), tenant, viewed, listWithMoney(rows))
+    const orders = await addListed(facets, query => tx.rows(query), tenant, viewed, rows)
     return orders.map(order => JSON.stringify(order)).join()
   }
   const { promise: closed, resolve } = Promise.withResolvers<void>()

@@ -128,7 +128,11 @@ const isIdle = () => pool.idleCount === pool.totalCount && pool.waitingCount ===
 
 t.test('a list without a reader is buffered up to a limit, and shows no later changes', async t => {
   const many = await fixtureWith(t, 8_000)
-  const open = createWholeLists({ pool: many.pool, catalogues: createCatalogues(many.pool, 2 ** 20) })
+  const open = createWholeLists({
+    pool: many.pool,
+    catalogues: createCatalogues(many.pool, 2 ** 20),
+    facets: new Map(),
+  })
   const json = await open('a', 'demo', {})
   t.equal(json.readableLength, 0, 'nothing is read before the client reads')
   json.read(0)
@@ -146,7 +150,7 @@ t.test('a list without a reader is buffered up to a limit, and shows no later ch
 })
 
 t.test('a short list frees its connection before the client reads it; so does an aborted one', async t => {
-  const open = createWholeLists({ pool, catalogues: createCatalogues(pool, 2 ** 20) })
+  const open = createWholeLists({ pool, catalogues: createCatalogues(pool, 2 ** 20), facets: new Map() })
   const list = await open('a', 'demo', { waybill_number: 'X5' })
   list.read(0)
   await until('the connection is free', isIdle)
@@ -196,14 +200,18 @@ t.test('a list that fails midway is cut off, so that clients do not mistake it f
 })
 
 t.test('a client that reads too slowly is cut off, and frees the connection', async t => {
-  const list = await createWholeLists({ pool, catalogues: createCatalogues(pool, 2 ** 20) }, 0.3)('a', 'demo', {})
+  const list = await createWholeLists({ pool, catalogues: createCatalogues(pool, 2 ** 20), facets: new Map() }, 0.3)(
+    'a',
+    'demo',
+    {},
+  )
   const [error] = await once(list, 'error')
   t.match(error, { message: 'a whole list was not read in time' })
   await until('the connection is free', isIdle)
 })
 
 t.test('a caller reads one list at a time, and all callers together hold a few connections', async t => {
-  const open = createWholeLists({ pool, catalogues: createCatalogues(pool, 2 ** 20) })
+  const open = createWholeLists({ pool, catalogues: createCatalogues(pool, 2 ** 20), facets: new Map() })
   const first = await open('a', 'demo', {})
   const second = open('a', 'demo', {})
   const others = [await open('b', 'demo', {}), await open('c', 'demo', {})]

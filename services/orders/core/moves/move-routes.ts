@@ -7,7 +7,14 @@ import type { Static } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import { cancelledKey, confirmedKey } from '../statuses/statuses.ts'
 import { type ChangeOptions, type Move, moveOrders } from './move.ts'
-import { Cancellation, Confirmation, MovedOrders, maxMoveBytes, StatusMove } from './move-schema.ts'
+import {
+  Cancellation,
+  Confirmation,
+  defineStatusMove,
+  MovedOrders,
+  maxMoveBytes,
+  type StatusMove,
+} from './move-schema.ts'
 
 /** Moves orders, for staff. */
 export const staffMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
@@ -15,20 +22,19 @@ export const staffMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (
     operationId: 'moveOrders',
     summary: 'Move orders to a status',
     description: 'Moves all orders in the list, or none, and then lists every error. Makes only legal moves.',
-    body: StatusMove,
+    body: defineStatusMove(options.movePoints),
   }
   const route = { path: '/order/status', message: 'Order Status Updated Successfully' }
   addMove(app, options, { ...route, schema }, request => {
     const { tenant, name: staffName, actor: by } = request.staff
-    const body = request.body as Static<typeof StatusMove>
+    const body = request.body as StatusMove
     return {
       tenant,
       mover: { staffName },
       waybills: body.waybill_numbers,
       statusKey: body.status_key.trim(),
       note: body.note?.trim() || null,
-      reasonCode: body.reason_code,
-      collection: { collectedBy: body.collected_by?.trim() ?? null, collected: body.collected ?? {} },
+      given: body,
       key: readStaffKey(request, 'staff order/status'),
       by,
     }
@@ -70,7 +76,7 @@ export const merchantMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = asyn
 
 const addMove = (
   app: FastifyInstance,
-  { pool, onChanged }: ChangeOptions,
+  options: ChangeOptions,
   { path, message, schema: about }: { path: string; message: string; schema: FastifySchema },
   read: (request: FastifyRequest) => Move,
 ) => {
@@ -78,12 +84,12 @@ const addMove = (
   const schema = { ...about, headers: IdempotentHeaders, response: { 200: MovedOrders(message) } }
   app.post(path, { bodyLimit: maxMoveBytes, schema }, async (request, reply) => {
     const wanted = read(request)
-    const result = await moveOrders(pool, { ...wanted, traceparent: request.traceparent })
+    const result = await moveOrders(options, { ...wanted, traceparent: request.traceparent })
     if (result.kind === 'refused') throw invalid(result.errors)
     if (result.kind !== 'moved') throw keyRefused(result.kind, 'list')
     markReplayed(reply, result.replayed)
     if (!result.replayed) {
-      onChanged(wanted.tenant)
+      options.onChanged(wanted.tenant)
       request.log.info({ orders: result.waybills.length, status_key: wanted.statusKey }, 'orders.moved')
     }
     return { message, data: [...result.waybills] }

@@ -1,7 +1,6 @@
 import { textPattern } from '@courier/shared/lists/filters.ts'
-import { Type } from '@sinclair/typebox'
-import { Collected } from '../../capabilities/money/collection.ts'
-import { CollectedBy } from '../../capabilities/money/fields.ts'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import type { MovePoint } from './move-points.ts'
 
 /**
  * Limits the bytes of a body with `count` waybills. A waybill with every character escaped takes 300; the rest is for
@@ -34,34 +33,26 @@ export const Day = Type.String({
   documented: { type: 'string', format: 'date' },
 })
 
-export const StatusMove = Type.Object(
-  {
-    waybill_numbers: WaybillNumbers,
-    status_key: Type.String({
-      maxLength: 100,
-      pattern: '\\S',
-      description: 'The status to move to; `GET /order/status-list` lists all statuses with their moves.',
-    }),
-    note: Type.Optional(
-      Type.Union([Note, Type.Null()], { description: 'Stored with the move and sent to the notifier.' }),
-    ),
-    reason_code: Type.Optional(
-      Type.String({
-        maxLength: 63,
-        pattern: '^[a-z][a-z0-9_]*$',
-        must: "be a code from the company's list, such as not_home",
-        description: 'The reason why the delivery failed or the parcel goes back, from the company’s list.',
-      }),
-    ),
-    collected_by: Type.Optional({ ...CollectedBy, description: 'The person who has the cash. Default: you.' }),
-    collected: Type.Optional(Collected),
-  },
-  {
+const moveFields = {
+  waybill_numbers: WaybillNumbers,
+  status_key: Type.String({
+    maxLength: 100,
+    pattern: '\\S',
+    description: 'The status to move to; `GET /order/status-list` lists all statuses with their moves.',
+  }),
+  note: Type.Optional(
+    Type.Union([Note, Type.Null()], { description: 'Stored with the move and sent to the notifier.' }),
+  ),
+}
+export type StatusMove = Static<TObject<typeof moveFields>>
+
+/** Defines staff's move, with the fields that the points add. */
+export const defineStatusMove = (points: readonly MovePoint[]) =>
+  Type.Object(Object.assign({ ...moveFields }, ...points.map(({ fields }) => fields)) as typeof moveFields, {
     title: 'StatusMove',
     additionalProperties: false,
     examples: [{ waybill_numbers: ['DM00000001'], status_key: 'key_5', note: 'Van 7' }],
-  },
-)
+  })
 
 const ownOrders = (title: string) =>
   Type.Object({ waybill_numbers: WaybillNumbers }, { title, examples: [{ waybill_numbers: ['DM00000001'] }] })

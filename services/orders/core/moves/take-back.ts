@@ -2,21 +2,22 @@ import { takenBackEvent } from '@courier/shared/contract/order-events.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import { followTakeBack } from '../../capabilities/failures/attempts.ts'
-import { type Acted, addAction, defineBody, refuse } from '../../capabilities/money/action.ts'
-import { Reason } from '../../capabilities/money/fields.ts'
-import { lockParcels } from '../../capabilities/money/parcels.ts'
-import { reverseBooking } from '../../capabilities/money/reverse.ts'
+import { type Acted, addAction, defineBody, refuse, refuseAny } from '../actions/action.ts'
+import { Reason } from '../actions/fields.ts'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses } from '../statuses/status-queries.ts'
-import { deliveredKeys } from '../statuses/statuses.ts'
+import { deliveredKeys, failedAttemptKeys } from '../statuses/statuses.ts'
 import { isWaybill } from '../tracking/read-orders.ts'
-import { type ChangeOptions, findFailed } from './move.ts'
+import { type ChangeOptions, firstAttemptSql, limitLockWait, lockOrders } from './move.ts'
+import type { MovePoint } from './move-points.ts'
 
 const TakenBack = Type.Object({ waybill_number: Type.String(), status_key: Type.String() }, { title: 'TakenBack' })
 
 /** Takes a wrong move back, with everything that it booked. */
-export const takeBackRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, { pool, onChanged }) => {
+export const takeBackRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (
+  app,
+  { pool, movePoints, onChanged },
+) => {
   acceptJson(app)
   addAction(app, pool, {
     path: '/order/:waybill/take-back',
@@ -30,31 +31,43 @@ export const takeBackRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (a
     body: defineBody('TakeBack', { reason: Reason }),
     data: TakenBack,
     onDone: onChanged,
-    act: (tx, { tenant, by, id: waybill, body: { reason } }) => takeBack(tx, tenant, waybill, by.name, reason),
+    act: (tx, { tenant, by, id: waybill, body: { reason } }) =>
+      takeBack(tx, movePoints, { tenant, waybill, by: by.name, reason }),
   })
+}
+
+interface TakeBack {
+  readonly tenant: string
+  readonly waybill: string
+  readonly by: string
+  readonly reason: string
 }
 
 const takeBack = async (
   tx: Tx,
-  tenant: string,
-  waybill: string,
-  by: string,
-  reason: string,
+  points: readonly MovePoint[],
+  { tenant, waybill, by, reason }: TakeBack,
 ): Promise<Acted<Static<typeof TakenBack>>> => {
-  const [order] = isWaybill.test(waybill) ? await lockParcels(tx, tenant, [waybill]) : []
+  const [, [order] = []] = await Promise.all([
+    limitLockWait(tx),
+    isWaybill.test(waybill) ? lockOrders(tx, tenant, [waybill], null) : [],
+  ])
   if (!order) return { kind: 'unknown', what: 'waybill' }
   const [newest, before] = await tx.rows(newestSql, [tenant, waybill])
   if (!before) return refuse('waybill_number', `${waybill} has no move that can be taken back.`)
   if (!newest.is_counted) return refuse('waybill_number', `The newest move of ${waybill} was taken back already.`)
-  const statuses = await findStatuses(tx, tenant)
-  if (!statuses.has(before.status_key))
-    return refuse('waybill_number', `The previous status, ${before.status_key}, is no longer in the set of statuses.`)
-  const errors = await reverseBooking(tx, tenant, { order, movedAt: newest.happened_at, by, reason })
-  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  const failed = deliveredKeys.includes(before.status_key) ? await findFailed(tx, tenant, [waybill]) : null
-  await tx.client.query(takeBackSql, [tenant, waybill, newest.event_id, before.status_key, by, reason, failed])
-  await followTakeBack(tx, tenant, waybill, order.status_key, before.status_key)
-  return { kind: 'done', data: { waybill_number: waybill, status_key: before.status_key }, objects: [waybill] }
+  const backTo = before.status_key
+  if (!(await findStatuses(tx, tenant)).has(backTo))
+    return refuse('waybill_number', `The previous status, ${backTo}, is no longer in the set of statuses.`)
+  const failed = deliveredKeys.includes(backTo) ? failedAttemptKeys : null
+  await tx.client.query(takeBackSql, [tenant, waybill, newest.event_id, backTo, by, reason, failed])
+  // The points see the timeline without the move. A refusal rolls back what is written.
+  for (const point of points) {
+    const errors = await point.undo?.(tx, { tenant, order, backTo, movedAt: newest.happened_at, by, reason })
+    const refusal = errors && refuseAny(errors)
+    if (refusal) return refusal
+  }
+  return { kind: 'done', data: { waybill_number: waybill, status_key: backTo }, objects: [waybill] }
 }
 
 const newestSql = `
@@ -72,7 +85,7 @@ const takeBackSql = `
     update order_events set is_counted = false where tenant_id = $1 and waybill_number = $2 and event_id = $3
       returning tenant_id
   ), moved as (
-    update orders set status_key = $4, first_attempt = waybill_number <> all($7::text[])
+    update orders set status_key = $4, first_attempt = ${firstAttemptSql('$7')}
       where tenant_id = $1 and waybill_number = $2
       returning merchant_id
   ), event as (

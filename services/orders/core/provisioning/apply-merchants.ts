@@ -1,15 +1,14 @@
 import type { Change } from '@courier/shared/cli/changes.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { required } from '@courier/shared/errors/field-errors.ts'
-import { readPhone } from '@courier/shared/phone-number.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import type { Selectable } from 'kysely'
 import type pg from 'pg'
 import { hashPassword, isPassword } from '../access/passwords.ts'
 import { revokeLogins } from '../access/tokens.ts'
-import { phoneProblem } from '../booking/phone-check.ts'
 import type { Tables, Tx } from '../database/tables.ts'
+import { type CompanyParts, toPartColumns } from './company-part.ts'
 import { sync } from './sync.ts'
 import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
@@ -57,6 +56,7 @@ export const hashPasswords = async (pool: pg.Pool, { tenant, merchants }: Mercha
 export const applyMerchants = async (
   tx: Tx,
   { tenant: { id: tenant }, merchants }: MerchantsFile,
+  parts: CompanyParts,
   hashes: ReadonlyMap<string, string>,
   by: Actor,
 ): Promise<Change[]> => {
@@ -68,10 +68,7 @@ export const applyMerchants = async (
     password_hash: row && entry.password === undefined ? row.password_hash : (hashes.get(email) ?? ''),
     rate_card: entry.rate_card ?? null,
     is_active: entry.active ?? row?.is_active ?? true,
-    payable_when: entry.payable_when ?? null,
-    payable_after_days: entry.payable_after_days ?? null,
-    charges_apart: entry.charges_apart ?? false,
-    phone: entry.phone ?? null,
+    ...toPartColumns(parts, 'merchant', entry),
   }))
   const changes = await sync(tx, tenant, [{ table: 'merchants', rows }])
   const changed = matched.flatMap(({ row }, index) =>
@@ -128,9 +125,8 @@ const applyBusinesses = async (tx: Tx, tenant: string, merchants: readonly Entry
 }
 
 /**
- * Lists the errors of a file that need stored rows or the country: merchants that are missing or appear twice, e-mail
- * addresses that are in use, missing passwords, wrong phone numbers, and businesses of merchants that the file does not
- * name.
+ * Lists the errors of a file that need stored rows: merchants that are missing or appear twice, e-mail addresses that
+ * are in use, missing passwords, and businesses of merchants that the file does not name.
  */
 export const findMerchantErrors = async (
   tx: Tx,
@@ -145,7 +141,6 @@ export const findMerchantErrors = async (
   const people = await query<{ person_id: string; merchant_id: string; email: string }>(tx)`
     select person_id, merchant_id, email from merchant_people
     where tenant_id = ${tenant.id} and email = any(${matched.map(({ email }) => email)}::text[]) and is_active`
-  const country = 'country' in tenant ? tenant.country : await findCountry(tx, tenant.id)
   const errors: FieldErrors = {}
   for (const [m, { entry, email, row }] of matched.entries()) {
     const add = (path: string, sentence: string) => {
@@ -154,8 +149,6 @@ export const findMerchantErrors = async (
     const [path, sentence] = findMatchError(matched, m, stored) ?? []
     if (path !== undefined && sentence) add(path, sentence)
     if (!row && entry.password === undefined) add('.password', required('password'))
-    if (entry.phone !== undefined && phoneProblem(readPhone(entry.phone, country), country))
-      add('.phone', 'The phone field must be one phone number, such as +94112345678.')
     const person = people.find(each => each.email === email)
     if (person)
       add(
@@ -167,11 +160,6 @@ export const findMerchantErrors = async (
         add(`.businesses.${b}.id`, `Business ${id} belongs to a merchant that this file does not name.`)
   }
   return errors
-}
-
-const findCountry = async (tx: Tx, tenant: string): Promise<string> => {
-  const [row] = await query<{ country: string }>(tx)`select country from tenants where tenant_id = ${tenant}`
-  return row?.country ?? ''
 }
 
 /** Finds an unknown `id` or `was`, a merchant that appears twice, or an e-mail address of another merchant. */

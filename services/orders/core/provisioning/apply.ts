@@ -6,18 +6,22 @@ import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.t
 import { forgottenMilliseconds } from '@courier/shared/postgres/token-holders.ts'
 import { warnUnprintable } from '@courier/shared/printable.ts'
 import type pg from 'pg'
-import { lockFold } from '../../capabilities/money/fold.ts'
-import { keepApprovals } from '../../capabilities/money/invoices.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tables, Tx } from '../database/tables.ts'
-import { lockStatusSet } from '../statuses/status-queries.ts'
 import { keepFirstKey } from '../tracking/tracking-keys.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
 import { findStatusErrors, findStatusRows, warnOfStatuses } from './apply-statuses.ts'
 import { isWhole } from './check-file.ts'
-import { toCities, toMoney, toRateCards, toSettings } from './file-rows.ts'
+import { type CompanyFile, type CompanyParts, coreFile, mergeErrors } from './company-part.ts'
+import { toCities, toRateCards, toSettings } from './file-rows.ts'
 import { sync } from './sync.ts'
 import type { MerchantsFile, TenantFile } from './tenant-file.ts'
+
+interface ApplyOptions {
+  readonly companyFile?: CompanyFile
+  readonly by?: Actor
+  readonly reread?: (tx: Tx) => Promise<TenantFile | MerchantsFile>
+}
 
 /**
  * Brings a tenant to the state of a checked file, in one transaction. Deactivates states, cities and businesses that
@@ -29,8 +33,7 @@ export const applyTenant = async (
   pool: pg.Pool,
   given: TenantFile | MerchantsFile,
   dryRun: boolean,
-  by: Actor = operator(),
-  reread = async (_tx: Tx): Promise<TenantFile | MerchantsFile> => given,
+  { companyFile: { parts } = coreFile, by = operator(), reread = async () => given }: ApplyOptions = {},
 ): Promise<Applied> => {
   const hashes = await hashPasswords(pool, given)
   const result = await inTenant<Tables, Applied>(
@@ -39,11 +42,15 @@ export const applyTenant = async (
     async tx => {
       await lockTenant(tx, given.tenant.id)
       const file = await reread(tx)
-      const errors = { ...(await findMerchantErrors(tx, file)), ...(await findOtherErrors(tx, file)) }
+      const errors = await mergeErrors([
+        findMerchantErrors(tx, file),
+        findOtherErrors(tx, file),
+        ...parts.map(part => part.checkStored?.(tx, file)),
+      ])
       if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
       const changes = [
-        ...(isWhole(file) ? await applyTenantItself(tx, file) : []),
-        ...(await applyMerchants(tx, file, hashes, by)),
+        ...(isWhole(file) ? await applyTenantItself(tx, file, parts) : []),
+        ...(await applyMerchants(tx, file, parts, hashes, by)),
       ]
       if (changes.length > 0) {
         await query(tx)`update tenants set version = version + 1 where tenant_id = ${file.tenant.id}`
@@ -57,23 +64,27 @@ export const applyTenant = async (
   return result
 }
 
-const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> => {
-  const { id, money = {} } = file.tenant
-  await keepApprovals(tx, id, toMoney(money).accept_after_days)
+const applyTenantItself = async (tx: Tx, file: TenantFile, parts: CompanyParts): Promise<Change[]> => {
+  const { id } = file.tenant
+  for (const part of parts) await part.beforeChange?.(tx, file)
   const zones = await tx.selectFrom('zones').selectAll().where('tenant_id', '=', id).execute()
   const statuses = await findStatusRows(tx, file)
-  const changes = await sync(tx, id, [toSettings(file), ...statuses, ...toCities(file), ...toRateCards(file, zones)])
+  const changes = await sync(tx, id, [
+    toSettings(file, parts),
+    ...statuses,
+    ...toCities(file),
+    ...toRateCards(file, parts, zones),
+  ])
   const isNew = changes.some(({ kind, change }) => kind === 'tenant' && change === 'added')
   await keepFirstKey(tx, id, isNew)
   return changes
 }
 
 /**
- * Lists errors of statuses and of the time zone or, if the file has only merchants, of a tenant and rate cards that the
- * database lacks.
+ * Lists errors of statuses or, if the file has only merchants, of a tenant and rate cards that the database lacks.
  */
 const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promise<FieldErrors> => {
-  if (isWhole(file)) return { ...(await findStatusErrors(tx, file)), ...(await findZoneErrors(tx, file)) }
+  if (isWhole(file)) return findStatusErrors(tx, file)
   const { id } = file.tenant
   const [tenant] = await query<{ cards: string[] }>(tx)`
     select array(select rate_card from rate_cards where tenant_id = ${id}) as cards
@@ -87,25 +98,6 @@ const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promis
         `There is no rate card ${rate_card}, only ${cards.join(', ') || 'none'}.`,
       ]
   return errors
-}
-
-/** Refuses a time zone in which a sealed day of the ledger has not ended: money would be booked on that day again. */
-const findZoneErrors = async (tx: Tx, { tenant: { id, time_zone } }: TenantFile): Promise<FieldErrors> => {
-  const [changed] = await query(tx)`select from tenants where tenant_id = ${id} and time_zone <> ${time_zone}`
-  if (!changed) return {}
-  // Waits for bookings on the day of the old zone: the new one may let the service seal that day at once.
-  await lockStatusSet(tx, id)
-  await lockFold(tx, id)
-  const [sealed] = await query<{ day: string }>(tx)`
-    select max(booked_on)::text as day from ledger_seals where tenant_id = ${id}
-    having max(booked_on) >= (clock_timestamp() at time zone ${time_zone}::text)::date`
-  return sealed
-    ? {
-        'tenant.time_zone': [
-          `The ledger has sealed ${sealed.day}, which has not ended in this time zone: apply the file after that day.`,
-        ],
-      }
-    : {}
 }
 
 const endsTokens = (result: Applied): boolean =>

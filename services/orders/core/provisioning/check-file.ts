@@ -2,22 +2,43 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, listErrors, required } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { isInHundredths } from '../../capabilities/money/ledger.ts'
+import { isInHundredths } from '../actions/fields.ts'
 import { merchantStatusKeys } from '../statuses/statuses.ts'
-import { MerchantsFile, TenantFile } from './tenant-file.ts'
+import { type CompanyParts, coreFile, defineMerchantsFile, defineTenantFile, removeFields } from './company-part.ts'
+import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
-const check = TypeCompiler.Compile(TenantFile)
-const checkMerchantsFile = TypeCompiler.Compile(MerchantsFile)
+const compiled = new WeakMap<CompanyParts, ReturnType<typeof compile>>()
+
+const compile = (parts: CompanyParts) => ({
+  whole: TypeCompiler.Compile(defineTenantFile(parts)),
+  merchants: TypeCompiler.Compile(defineMerchantsFile(parts)),
+})
+
+/** Compiles the schemas once for each list of parts. */
+const findChecks = (parts: CompanyParts) => {
+  const known = compiled.get(parts) ?? compile(parts)
+  compiled.set(parts, known)
+  return known
+}
 
 /** Returns true for a file of merchants only, which has neither states nor rate cards. */
 const isOfMerchants = (value: Partial<TenantFile> | null): boolean =>
   value?.merchants !== undefined && value.states === undefined && value.rate_cards === undefined
 
-type CheckedFile = { kind: 'accepted'; file: TenantFile | MerchantsFile } | { kind: 'refused'; errors: FieldErrors }
+type CheckedFile =
+  /** `skipped`: fields of capabilities that are left out. */
+  | { kind: 'accepted'; file: TenantFile | MerchantsFile; skipped: readonly string[] }
+  | { kind: 'refused'; errors: FieldErrors }
 
-/** Checks the shape of a tenant file, and that it defines exactly once everything that it refers to. */
-export const checkFile = (value: unknown): CheckedFile => {
-  const schema = isOfMerchants(value as Partial<TenantFile> | null) ? checkMerchantsFile : check
+/**
+ * Checks the shape of a tenant file with the fields of all parts, and that it defines exactly once everything that it
+ * refers to.
+ */
+export const checkFile = (given: unknown, { parts, leftOut } = coreFile): CheckedFile => {
+  const value = structuredClone(given)
+  const skipped = removeFields(value, leftOut)
+  const { whole, merchants } = findChecks(parts)
+  const schema = isOfMerchants(value as Partial<TenantFile> | null) ? merchants : whole
   if (!schema.Check(value)) return { kind: 'refused', errors: listErrors(schema, value).errors }
   const file = value as TenantFile | MerchantsFile
   const errors: FieldErrors = {}
@@ -27,13 +48,15 @@ export const checkFile = (value: unknown): CheckedFile => {
   checkValues(file, '', add)
   if (isWhole(file)) {
     checkTimeZone(file, add)
-    checkReasons(file, add)
+    for (const part of parts)
+      for (const [path, sentences] of Object.entries(part.check?.(file) ?? {}))
+        for (const each of sentences) add(path, each)
     checkCities(file, add)
     checkRateCards(file, add)
     checkStatuses(file, add)
   }
   checkMerchants(file.merchants, isWhole(file) ? new Set(file.rate_cards.map(card => card.name)) : undefined, add)
-  return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'accepted', file }
+  return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'accepted', file, skipped }
 }
 
 export const isWhole = (file: TenantFile | MerchantsFile): file is TenantFile => 'states' in file
@@ -66,12 +89,6 @@ const checkTimeZone = ({ tenant }: TenantFile, add: Add): void => {
   } catch {
     add('tenant.time_zone', `There is no time zone ${tenant.time_zone}.`)
   }
-}
-
-const checkReasons = ({ tenant }: TenantFile, add: Add): void => {
-  const once = unique(add, 'reason code')
-  for (const [index, { code }] of (tenant.failed_deliveries?.reasons ?? []).entries())
-    once(`tenant.failed_deliveries.reasons.${index}.code`, code)
 }
 
 const checkCities = ({ states }: TenantFile, add: Add): void => {

@@ -1,9 +1,10 @@
 import type { Selectable } from 'kysely'
 import type { Tables } from '../database/tables.ts'
+import { type CompanyParts, toPartColumns } from './company-part.ts'
 import type { Wanted } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
-export const toSettings = ({ tenant }: TenantFile): Wanted => ({
+export const toSettings = ({ tenant }: TenantFile, parts: CompanyParts): Wanted => ({
   table: 'tenants',
   rows: [
     {
@@ -18,31 +19,10 @@ export const toSettings = ({ tenant }: TenantFile): Wanted => ({
       duplicate_check: tenant.checks?.duplicate ?? null,
       unusual_check: tenant.checks?.unusual ?? null,
       messaging: tenant.messaging ?? true,
-      color: tenant.color ?? null,
       contact: tenant.contact ?? null,
-      tax_percent: (tenant.tax_percent ?? 0).toFixed(2),
-      withholding_percent: (tenant.withholding_percent ?? 0).toFixed(2),
-      ...toMoney(tenant.money ?? {}),
-      ...toFailedDeliveries(tenant.failed_deliveries ?? {}),
+      ...toPartColumns(parts, 'tenant', tenant),
     },
   ],
-})
-
-export const toMoney = (money: NonNullable<TenantFile['tenant']['money']>) => ({
-  payable_when: money.payable_when ?? 'handed_over',
-  payable_after_days: money.payable_after_days ?? 0,
-  four_eyes: money.four_eyes ?? false,
-  accept_after_days: money.accept_after_days ?? 3,
-  invoice_mask: money.invoice_mask ?? 'CFX-YY-MM-#####',
-  invoice_ref_mask: money.invoice_ref_mask ?? 'MI-####',
-  cash_ceiling: money.cash_ceiling?.toFixed(2) ?? null,
-})
-
-const toFailedDeliveries = (settings: NonNullable<TenantFile['tenant']['failed_deliveries']>) => ({
-  failure_reasons: settings.reasons ? JSON.stringify(settings.reasons) : null,
-  instruction_hours: settings.instruction_hours ?? 48,
-  instruction_default: settings.instruction_default ?? 'reattempt',
-  recipient_history: settings.recipient_history ?? false,
 })
 
 export const toCities = ({ states }: TenantFile): Wanted[] => {
@@ -67,14 +47,21 @@ export const toCities = ({ states }: TenantFile): Wanted[] => {
 }
 
 /** `zones` are the tenant's existing zones, of all cards: they keep their numbers. */
-export const toRateCards = ({ rate_cards }: TenantFile, zones: readonly Selectable<Tables['zones']>[]): Wanted[] => {
+export const toRateCards = (
+  { rate_cards }: TenantFile,
+  parts: CompanyParts,
+  zones: readonly Selectable<Tables['zones']>[],
+): Wanted[] => {
   const numberZone = createZoneNumbers(zones)
   const among = { column: 'rate_card', values: rate_cards.map(({ name }) => name) }
   const named = rate_cards.flatMap(({ name, zones }) =>
     Object.entries(zones).map(([zone, members]) => ({ rate_card: name, zone, members })),
   )
   return [
-    { table: 'rate_cards', rows: rate_cards.map(toCard) },
+    {
+      table: 'rate_cards',
+      rows: rate_cards.map(card => ({ rate_card: card.name, ...toPartColumns(parts, 'rateCard', card) })),
+    },
     {
       table: 'zones',
       among,
@@ -107,14 +94,6 @@ export const toRateCards = ({ rate_cards }: TenantFile, zones: readonly Selectab
     },
   ]
 }
-
-const toCard = ({ name, ...fees }: TenantFile['rate_cards'][number]) => ({
-  rate_card: name,
-  cod_fee_percent: (fees.cod_fee_percent ?? 0).toFixed(2),
-  cod_fee_min: (fees.cod_fee_min ?? 0).toFixed(2),
-  return_fee: (fees.return_fee ?? 0).toFixed(2),
-  each_return_kg: (fees.each_return_kg ?? 0).toFixed(2),
-})
 
 /** Creates a function that returns the number of an existing zone, or the next number for a new one. */
 const createZoneNumbers = (zones: readonly Selectable<Tables['zones']>[]) => {

@@ -1,13 +1,18 @@
 import type { Applied } from '@courier/shared/cli/changes.ts'
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { requireTenant } from '@courier/shared/cli/token-commands.ts'
-import { operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { applyTenant } from './apply.ts'
 import { checkFile } from './check-file.ts'
+import type { CompanyFile } from './company-part.ts'
 import type { MerchantsFile } from './tenant-file.ts'
+
+interface MerchantOptions {
+  readonly pool: pg.Pool
+  readonly companyFile: CompanyFile
+}
 
 export interface MerchantRequest {
   tenant: string
@@ -22,7 +27,11 @@ export interface NewMerchant extends MerchantRequest {
 }
 
 /** Creates a merchant with its businesses. Throws UsageError for an unknown tenant, or an existing merchant. */
-export const addMerchant = async (pool: pg.Pool, request: NewMerchant, password: string): Promise<Applied> => {
+export const addMerchant = async (
+  options: MerchantOptions,
+  request: NewMerchant,
+  password: string,
+): Promise<Applied> => {
   const { tenant, email, name, rateCard, business } = request
   const businesses = business.map((text, index) => {
     const [, id, of] = /^(\d{1,10}):(.+)$/.exec(text) ?? []
@@ -30,32 +39,39 @@ export const addMerchant = async (pool: pg.Pool, request: NewMerchant, password:
     return { id: Number(id), name: of, default: index === 0 }
   })
   const entry = { name, email, password, businesses, ...(rateCard && { rate_card: rateCard }) }
-  return apply(pool, tenant, async tx => {
+  return apply(options, tenant, async tx => {
     if (await findMerchant(tx, request)) throw new UsageError(`there is a merchant ${email} already`)
     return entry
   })
 }
 
 /** Gives a merchant another password, which ends its logins. Throws UsageError for an unknown tenant or merchant. */
-export const changePassword = (pool: pg.Pool, request: MerchantRequest, password: string) =>
-  change(pool, request, { password })
+export const changePassword = (options: MerchantOptions, request: MerchantRequest, password: string) =>
+  change(options, request, { password })
 
 /** Refuses a merchant's tokens and logins; its orders stay. Throws UsageError for an unknown tenant or merchant. */
-export const deactivateMerchant = (pool: pg.Pool, request: MerchantRequest) => change(pool, request, { active: false })
+export const deactivateMerchant = (options: MerchantOptions, request: MerchantRequest) =>
+  change(options, request, { active: false })
 
-const change = (pool: pg.Pool, request: MerchantRequest, fields: object): Promise<Applied> =>
-  apply(pool, request.tenant, async tx => {
+const change = (options: MerchantOptions, request: MerchantRequest, fields: object): Promise<Applied> =>
+  apply(options, request.tenant, async tx => {
     const current = await findMerchant(tx, request)
     if (!current) throw new UsageError(`the tenant ${request.tenant} has no merchant ${request.email}`)
     return { ...current, ...fields }
   })
 
 /** Reads the merchant again once no other operator can change it, which keeps another operator's changes. */
-const apply = async (pool: pg.Pool, tenant: string, read: (tx: Tx) => Promise<object>): Promise<Applied> => {
+const apply = async (
+  { pool, companyFile }: MerchantOptions,
+  tenant: string,
+  read: (tx: Tx) => Promise<object>,
+): Promise<Applied> => {
   await requireTenant(pool, tenant)
   const readFile = async (tx: Tx) => ({ tenant: { id: tenant }, merchants: [await read(tx)] }) as MerchantsFile
-  const checked = checkFile(await inTenant(pool, tenant, readFile))
-  return checked.kind === 'refused' ? checked : applyTenant(pool, checked.file, false, operator(), readFile)
+  const checked = checkFile(await inTenant(pool, tenant, readFile), companyFile)
+  return checked.kind === 'refused'
+    ? checked
+    : applyTenant(pool, checked.file, false, { companyFile, reread: readFile })
 }
 
 /** Reads the merchant in the form of a tenant file. */

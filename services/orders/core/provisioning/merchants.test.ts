@@ -8,6 +8,7 @@ import { batch, tenantFile } from '../../test/tenant.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { applyTenant } from './apply.ts'
 import { checkFile } from './check-file.ts'
+import { coreFile } from './company-part.ts'
 import { addMerchant, changePassword, deactivateMerchant } from './merchant-commands.ts'
 import type { TenantFile } from './tenant-file.ts'
 
@@ -91,35 +92,13 @@ t.test('a new password ends the tokens of logins, at once and in every process',
   )
 })
 
-t.test('a command for one merchant keeps its terms of payment and its phone number', async t => {
-  const { apply, pool, rows } = await open(t)
-  const money = { payable_when: 'banked' as const, payable_after_days: 3, charges_apart: true, phone: '+94112345678' }
-  const { merchants } = fileWith({ phone: 'the shop' })
-  const ofMerchants = checkFile({ tenant: { id: 'demo' }, merchants: [merchants[0]] })
-  t.strictSame(await apply({ phone: 'the shop' }), {
-    'merchants.0.phone': ['The phone field must be one phone number, such as +94112345678.'],
-  })
-  t.match(ofMerchants, { kind: 'accepted' })
-  if (ofMerchants.kind === 'accepted')
-    t.match(await applyTenant(pool, ofMerchants.file, true), {
-      kind: 'refused',
-      errors: { 'merchants.0.phone': [/must be one phone number/] },
-    })
-  await apply(money)
-  await changePassword(pool, { tenant: 'demo', email: shop.email }, 'another-password')
-  const found = await rows(
-    'select payable_when, payable_after_days, charges_apart, phone from merchants where email = $1',
-    [shop.email],
-  )
-  t.strictSame(found, [money])
-})
-
 t.test('a command for one merchant keeps what another operator changes meanwhile', async t => {
   const { begin, pool, rows } = await open(t)
   const books = { tenant: 'demo', email: 'books@example.com' }
+  const options = { pool, companyFile: coreFile }
   const commands = [
-    () => changePassword(pool, { tenant: 'demo', email: shop.email }, 'another-password'),
-    () => deactivateMerchant(pool, books),
+    () => changePassword(options, { tenant: 'demo', email: shop.email }, 'another-password'),
+    () => deactivateMerchant(options, books),
   ]
   for (const command of commands) {
     const { operator, waitForIt } = await begin()
@@ -143,7 +122,11 @@ t.test('a command for one merchant keeps what another operator changes meanwhile
 t.test('one of two operators who add a merchant at once is refused', async t => {
   const { pool, login } = await open(t)
   const add = (password: string) =>
-    addMerchant(pool, { tenant: 'demo', email: 'new@example.com', name: password, business: [] }, password)
+    addMerchant(
+      { pool, companyFile: coreFile },
+      { tenant: 'demo', email: 'new@example.com', name: password, business: [] },
+      password,
+    )
   const passwords = ['first-password', 'second-password']
   const added = await Promise.allSettled(passwords.map(add))
   t.strictSame(added.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])

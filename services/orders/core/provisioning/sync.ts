@@ -28,7 +28,7 @@ interface Table {
   readonly others: 'kept' | 'removed' | 'deactivated'
 }
 
-type Row = Readonly<Record<string, string | number | boolean | null>>
+export type Row = Readonly<Record<string, string | number | boolean | null>>
 
 /** Holds the desired rows of a table, without `tenant_id`. */
 export interface Wanted {

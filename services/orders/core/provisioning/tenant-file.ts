@@ -1,65 +1,26 @@
 import { closed, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { payableWhen } from '../../capabilities/money/payable.ts'
 import { bookings } from '../statuses/statuses.ts'
 
-const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S', must: 'be a text of 1 to 255 characters' })
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 255,
+  pattern: '\\S',
+  must: 'be a text of 1 to 255 characters',
+})
 const Id = Type.Integer({ minimum: 1, maximum: 2147483647, must: 'be an integer from 1 to 2147483647' })
 const Key = Type.String({
   maxLength: 63,
   pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
   must: 'be 1 to 63 of a-z, 0-9, _ and -',
 })
-const Price = Type.Number({
+export const Price = Type.Number({
   minimum: 0,
   maximum: 9_999_999_999.99,
   must: 'be an amount from 0 to 9999999999.99 with at most two decimals',
 })
 
-const Percent = Type.Number({
-  minimum: 0,
-  maximum: 100,
-  must: 'be a percentage from 0 to 100 with at most two decimals',
-})
-
 const Check = oneOf(['refuse', 'warn', 'off'], { must: 'be refuse, warn or off' })
-
-const payable = {
-  payable_when: Type.Optional(oneOf(payableWhen, { must: `be one of ${payableWhen.join(', ')}` })),
-  payable_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
-}
-
-const InvoiceMask = Type.String({
-  maxLength: 40,
-  pattern: '^[A-Za-z0-9/._-]*#{1,12}[A-Za-z/._-]*$',
-  must: 'be letters, digits, / . _ - with one group of #; YYYY, YY, MM and DD are parts of the day',
-})
-
-/** Describes how merchants are paid (docs/money.md#settings). */
-const Money = closed({
-  ...payable,
-  four_eyes: Type.Optional(Type.Boolean()),
-  accept_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
-  invoice_mask: Type.Optional(InvoiceMask),
-  invoice_ref_mask: Type.Optional(InvoiceMask),
-  cash_ceiling: Type.Optional(Price),
-})
-
-const Reason = closed({
-  code: Type.String({ maxLength: 63, pattern: '^[a-z][a-z0-9_]*$', must: 'be 1 to 63 of a-z, 0-9 and _' }),
-  name: Name,
-})
-
-/** Describes what follows a failed delivery (docs/staff/failed-deliveries.md#settings). */
-const FailedDeliveries = closed({
-  reasons: Type.Optional(Type.Array(Reason, { minItems: 1, maxItems: 50 })),
-  /** Limits the time in which the customer and the merchant may say what happens. */
-  instruction_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 720, must: 'be 1 to 720 hours' })),
-  /** Applies when neither the customer nor the merchant says what happens. */
-  instruction_default: Type.Optional(oneOf(['reattempt', 'return'], { must: 'be reattempt or return' })),
-  /** Lets merchants read how many parcels of a phone number were delivered and how many came back. */
-  recipient_history: Type.Optional(Type.Boolean()),
-})
 
 const TenantSettings = closed({
   id: Key,
@@ -78,16 +39,8 @@ const TenantSettings = closed({
   secondary_phone: Type.Optional(Type.Boolean()),
   /** Gives recipients the company's phone number, on the tracking page. */
   contact: Type.Optional(Name),
-  /** Sets the colour of the tracking page. */
-  color: Type.Optional(Type.String({ maxLength: 7, pattern: '^#[0-9a-f]{6}$', must: 'be a colour such as #0a5c8f' })),
   /** false: the notifier gets no events of the company's orders. */
   messaging: Type.Optional(Type.Boolean()),
-  /** Sets the tax on the charges of a parcel. */
-  tax_percent: Type.Optional(Percent),
-  /** Sets the percentage that is withheld from what recipients paid. */
-  withholding_percent: Type.Optional(Percent),
-  money: Type.Optional(Money),
-  failed_deliveries: Type.Optional(FailedDeliveries),
   /** Sets how doubtful but valid input is treated; the default is `warn`. */
   checks: Type.Optional(
     closed({ phone: Type.Optional(Check), duplicate: Type.Optional(Check), unusual: Type.Optional(Check) }),
@@ -110,12 +63,6 @@ const RateCard = closed({
     Type.Union([Type.Array(Id), Type.Literal('*')], { must: 'list city ids, or be "*" for all other cities' }),
   ),
   rates: Type.Array(closed({ from: Name, to: Name, first_kg: Price, each_extra_kg: Price })),
-  /** Sets the fee on what a recipient paid, at least `cod_fee_min`. */
-  cod_fee_percent: Type.Optional(Percent),
-  cod_fee_min: Type.Optional(Price),
-  /** Sets the fee of a return for the first kilogram; `each_return_kg` is added for each further kilogram begun. */
-  return_fee: Type.Optional(Price),
-  each_return_kg: Type.Optional(Price),
 })
 
 const Business = closed({ id: Id, name: Name, default: Type.Optional(Type.Boolean()) })
@@ -133,11 +80,6 @@ const Merchant = closed({
   active: Type.Optional(Type.Boolean()),
   password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
   rate_card: Type.Optional(orNull(Name)),
-  ...payable,
-  /** true: invoices deduct no charges, and the merchant pays the charges separately. */
-  charges_apart: Type.Optional(Type.Boolean()),
-  /** Receives the messages of rules on invoice.deposited. */
-  phone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
   businesses: Type.Array(Business),
 })
 

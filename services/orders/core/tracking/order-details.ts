@@ -1,18 +1,20 @@
 import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { notFound } from '@courier/shared/errors/errors.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import { ActorName, maxEdits, Previous } from './order-schema.ts'
+import { addToOne, type Facets, oneFields, type Read } from './facets.ts'
+import { ActorName } from './order-schema.ts'
 import { toSnapshot } from './order-snapshot.ts'
 import { findActor, labelStatus } from './order-view.ts'
-import type { ByActor, FindOrder, TrackedOrder } from './read-orders.ts'
+import type { ByActor, FacetStore, FindOrder, TrackedOrder } from './read-orders.ts'
 
 const nullable = (description: string) => orNull(Type.String(), { description })
 
 /** Describes an order for the notifier: the fields that a template may name, and the timeline. */
-export const OrderDetails = component('OrderDetails', {
+const OrderDetails = component('OrderDetails', {
   ...OrderSnapshot.properties,
   customer_secondary_phone: nullable("The recipient's second contact number."),
   created_at: Type.String({ format: 'date-time' }),
@@ -28,21 +30,10 @@ export const OrderDetails = component('OrderDetails', {
     }),
     { description: 'Newest first.' },
   ),
-  edits: Type.Array(
-    Type.Object({
-      fields: Type.Array(Type.String(), { description: 'The names of the changed fields.' }),
-      at: Type.String({ format: 'date-time' }),
-      staff_name: nullable('The member of staff who made the edit; null: the merchant or the customer did.'),
-      by: ActorName,
-      reason: nullable('The reason that staff gave.'),
-      previous: Type.Optional(Previous),
-    }),
-    { description: `The newest ${maxEdits}, newest first.` },
-  ),
 })
-export type OrderDetails = Static<typeof OrderDetails>
+type OrderDetails = Static<typeof OrderDetails>
 
-export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | undefined): OrderDetails => ({
+const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | undefined): OrderDetails => ({
   ...toSnapshot(row, catalogue, publicUrl, row.timeline[0]?.note ?? null),
   customer_secondary_phone: row.customer_secondary_phone,
   created_at: toMilliseconds(row.created_at),
@@ -51,34 +42,42 @@ export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | 
     const at = toMilliseconds(event.happened_at)
     return { status_key, status_name, color, at, ...viewActor(event), note: event.note }
   }),
-  edits: row.edits.map(edit => {
-    const { fields, edited_at, reason, previous } = edit
-    return { fields, at: toMilliseconds(edited_at), ...viewActor(edit), reason, previous }
-  }),
 })
 
 /** Hides the names of a merchant's people from the notifier. */
-const viewActor = (entry: ByActor) => {
+export const viewActor = (entry: ByActor) => {
   const by = findActor(entry)
   return { staff_name: by === 'staff' ? entry.staff_name : null, by }
 }
 
-const toMilliseconds = (time: string): string => new Date(time).toISOString()
+export const toMilliseconds = (time: string): string => new Date(time).toISOString()
 
-type InternalOptions = { readonly findOrder: FindOrder; readonly publicUrl: string | undefined }
+/** Views an order for the notifier, with the fields of all facets. */
+export const viewDetails = (facets: Facets, read: Read, order: TrackedOrder, publicUrl: string | undefined) =>
+  addToOne(facets, read, order, 'internal', toDetails(order, publicUrl))
+
+interface InternalOptions extends FacetStore {
+  readonly findOrder: FindOrder
+  readonly publicUrl: string | undefined
+}
 
 /** Serves orders to the notifier. */
-export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { findOrder, publicUrl }) => {
+export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, options) => {
+  const { pool, facets, findOrder, publicUrl } = options
+  const Details = Type.Object(
+    { ...OrderDetails.properties, ...oneFields(facets, 'internal') },
+    { title: 'OrderDetails' },
+  )
   const schema = {
     operationId: 'getOrderDetails',
     summary: 'One order for the notifier',
     description: 'Returns the fields that a template may name, and the timeline. Needs SERVICE_TOKEN.',
     params: Type.Object({ tenant: Type.String(), waybill: Type.String() }),
-    response: { 200: Type.Object({ data: OrderDetails }) },
+    response: { 200: Type.Object({ data: Details }) },
   }
   app.get('/internal/orders/:tenant/:waybill', { schema }, async ({ params: { tenant, waybill } }) => {
     const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
     if (!order) throw notFound('waybill')
-    return { data: toDetails(order, publicUrl) }
+    return { data: await viewDetails(facets, query => readInTenant(pool, tenant, query), order, publicUrl) }
   })
 }

@@ -1,11 +1,7 @@
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { changeActors } from '../database/tables.ts'
-import { bookings, editables } from '../statuses/statuses.ts'
-import { CustomerRequest, maxRequests } from './customer-requests.ts'
-
-/** Limits the edits of an order that are shown, newest first. */
-export const maxEdits = 50
+import { bookings } from '../statuses/statuses.ts'
 
 export const StatusLabel = component('StatusLabel', { key: Type.String(), name: Type.String(), color: Type.String() })
 export const ActorName = oneOf(changeActors, { description: 'The party that acted.' })
@@ -56,47 +52,9 @@ const orderFields = {
 export const OrderView = Type.Object(orderFields, { title: 'Order' })
 export type OrderView = Static<typeof OrderView>
 
-export const OrderEdited = component('OrderEdited', {
-  fields: Type.Array(Type.String(), { description: 'The names of the changed fields.' }),
-  date_time: TrackingEvent.properties.date_time,
-  user: TrackingEvent.properties.user,
-  by: ActorName,
-})
-const OrderInstruction = component('OrderInstruction', {
-  attempt: Type.Integer({ description: 'The number of the failed attempt, from 1.' }),
-  action: Type.String({ examples: ['reschedule'] }),
-  date: nullable,
-  note: nullable,
-  given_as: Type.String({
-    description: 'merchant, customer, staff, or company, whose default applies after the deadline.',
-    examples: ['customer'],
-  }),
-  given_by: nullable,
-  given_at: Type.String(),
-})
-export type InstructionRow = Static<typeof OrderInstruction>
-const failureFields = {
-  failed_attempts: Type.Integer({ description: 'The number of failed attempts to deliver.' }),
-  instructions: Type.Array(OrderInstruction, {
-    description: 'The instructions after failed deliveries, newest first.',
-  }),
-}
-/** Only staff see the values before an edit. */
-export const Previous = Type.Unsafe<Record<string, string | number | null> | null>({
-  type: ['object', 'null'],
-  additionalProperties: { type: ['string', 'number', 'null'] },
-  description: 'The values before the edit, by field; null for an edit by an earlier version of the service.',
-})
-const describeEdits = <Edit extends TObject>(edit: Edit) =>
-  Type.Array(edit, {
-    description: `The newest ${maxEdits} edits, newest first; the timeline has the changes of the status.`,
-  })
-
 export const TrackedOrderView = component('TrackedOrder', {
   ...orderFields,
   timeline: Type.Array(OrderEvent, { description: 'Newest first.' }),
-  edits: describeEdits(OrderEdited),
-  ...failureFields,
 })
 const NextStatus = component('NextStatus', {
   status_key: Type.String(),
@@ -111,18 +69,8 @@ export const StaffOrderView = component('StaffOrder', {
   timeline: Type.Array(component('StaffTrackingEvent', { ...OrderEvent.properties, note: nullable }), {
     description: 'Newest first, with the notes of staff.',
   }),
-  edits: describeEdits(
-    component('StaffOrderEdited', { ...OrderEdited.properties, reason: nullable, previous: Previous }),
-  ),
-  ...failureFields,
   moves: Type.Array(NextStatus, {
     description: 'The statuses to which staff may move the order now, in the sequence of the set.',
-  }),
-  editable: oneOf(editables, {
-    description: 'The fields that staff may change now; customer: the fields that begin with customer_.',
-  }),
-  requests: Type.Array(CustomerRequest, {
-    description: `Requests of the customer (docs/staff/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
   }),
 })
 

@@ -3,10 +3,8 @@ import type { Static } from '@sinclair/typebox'
 import { splitName } from '../access/queries.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ChangeActor } from '../database/tables.ts'
-import { editableIn, findBooking } from '../statuses/statuses.ts'
-import type { CustomerRequest } from './customer-requests.ts'
+import { findBooking } from '../statuses/statuses.ts'
 import type {
-  OrderEdited,
   OrderEvent,
   OrderStatus,
   OrderView,
@@ -15,7 +13,7 @@ import type {
   TrackedOrderView,
   TrackingEvent,
 } from './order-schema.ts'
-import type { ByActor, EditRow, EventRow, OrderRow, TrackedOrder } from './read-orders.ts'
+import type { ByActor, EventRow, OrderRow, TrackedOrder } from './read-orders.ts'
 import { timeAgo } from './time-ago.ts'
 
 /** Labels a status; a status that is no longer in the set has its key as its name. */
@@ -67,7 +65,7 @@ export const findActor = ({ actor, staff_name }: ByActor): ChangeActor =>
   actor ?? (staff_name === null ? 'merchant' : 'staff')
 
 /** Omits the customer's name: the order has it. */
-const viewUser = ({ actor, staff_name }: ByActor, { row, catalogue }: TrackedOrder): User => {
+export const viewUser = ({ actor, staff_name }: ByActor, { row, catalogue }: TrackedOrder): User => {
   if (actor === 'customer') return { first_name: 'Customer', last_name: '' }
   if (staff_name === null) return { first_name: findMerchantName(row, catalogue), last_name: '' }
   return splitName(staff_name)
@@ -86,11 +84,6 @@ const toEvent = (event: EventRow, order: TrackedOrder, now: Date): Static<typeof
   reason_code: event.reason_code,
 })
 
-const viewFailures = ({ failed_attempts, instructions }: TrackedOrder['row']) => ({
-  failed_attempts,
-  instructions: [...instructions],
-})
-
 export const toTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
   order.row.timeline.map(event => {
     const { by: _, reason_code, ...shown } = toEvent(event, order, now)
@@ -106,13 +99,6 @@ export const toPublicTimeline = (order: TrackedOrder, now: Date): TrackingEvent[
     return { ...shown, user: { first_name: name, last_name: '' } }
   })
 
-const toEdit = (edit: EditRow, order: TrackedOrder): Static<typeof OrderEdited> => ({
-  fields: edit.fields,
-  date_time: edit.edited_at,
-  user: viewUser(edit, order),
-  by: findActor(edit),
-})
-
 /** Shows the status of an order, and the time when the order reached it. */
 export const viewStatus = ({ row, catalogue }: TrackedOrder, now: Date): Static<typeof OrderStatus> => ({
   waybill_number: row.waybill_number,
@@ -124,25 +110,19 @@ export const viewStatus = ({ row, catalogue }: TrackedOrder, now: Date): Static<
 export const viewForMerchant = (order: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
   ...toOrder(order.row, order.catalogue),
   timeline: order.row.timeline.map(event => toEvent(event, order, now)),
-  edits: order.row.edits.map(edit => toEdit(edit, order)),
-  ...viewFailures(order.row),
 })
 
-/** Shows an order to staff, with notes, moves and requests. */
-export const viewForStaff = (order: TrackedOrder, requests: CustomerRequest[], now: Date): StaffOrderView => {
+/** Shows an order to staff, with notes and moves. */
+export const viewForStaff = (order: TrackedOrder, now: Date): StaffOrderView => {
   const { row, catalogue } = order
   const moves = catalogue.statuses.get(row.status_key)?.moves ?? []
   return {
     ...toOrder(row, catalogue),
     timeline: row.timeline.map(event => ({ ...toEvent(event, order, now), note: event.note })),
-    edits: row.edits.map(edit => ({ ...toEdit(edit, order), reason: edit.reason, previous: edit.previous })),
-    ...viewFailures(row),
     moves: moves.map(move => {
       const { key: status_key, ...label } = labelStatus(catalogue, move)
       return { status_key, ...label, books: findBooking(catalogue.statuses.get(move)) }
     }),
-    editable: editableIn(row.status_key),
-    requests,
   }
 }
 

@@ -5,7 +5,8 @@ import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { type InstructionRow, maxEdits, type OrderView } from './order-schema.ts'
+import { type FacetFlags, type Facets, flagsSql } from './facets.ts'
+import type { OrderView } from './order-schema.ts'
 
 type Named = 'merchant' | 'merchant_business_id' | 'merchant_business_name' | 'status' | 'currency'
 type NamedCity = `${'origin' | 'destination'}_${'city' | 'state'}_name`
@@ -22,11 +23,8 @@ export interface OrderRow extends Readonly<Omit<OrderView, Named | NamedCity>> {
   readonly status_key: string
 }
 
-/** Describes an order in a list. */
-export interface ListedRow extends OrderRow {
-  /** Is true once a line of money was booked for the order. */
-  readonly has_money: boolean
-}
+/** Describes an order in a list, with the flags of the facets that lists show. */
+export type ListedRow = OrderRow & FacetFlags
 
 /** Says who moved or changed an order. */
 export interface ByActor {
@@ -44,28 +42,21 @@ export interface EventRow extends ByActor {
   readonly is_counted: boolean
 }
 
-export interface EditRow extends ByActor {
-  readonly fields: string[]
-  readonly edited_at: string
-  readonly reason: string | null
-  /** Holds the values before the edit, by field. null: an earlier version made the edit. */
-  readonly previous: Record<string, string | number | null> | null
-}
-
-export interface TrackedRow extends ListedRow {
+/** Describes one order, with the flags of all facets. */
+export type TrackedRow = ListedRow & {
   /** Lists the events, newest first; empty once they are archived. */
   readonly timeline: readonly EventRow[]
-  /** Lists the newest edits, newest first. */
-  readonly edits: readonly EditRow[]
-  readonly failed_attempts: number
-  /** Lists the instructions, newest first. */
-  readonly instructions: readonly InstructionRow[]
 }
 
 /** Gives access to the orders, and to the catalogues that name what the orders refer to. */
 export interface OrderStore {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
+}
+
+/** Also gives the facets that capabilities add to orders. */
+export interface FacetStore extends OrderStore {
+  readonly facets: Facets
 }
 
 /** Pairs an order with a catalogue that has its names. */
@@ -87,50 +78,27 @@ export const orderColumnsSql = `
   cod, weight, description, remark, delivery_charge::float8 as delivery_charge, status_key,
   ${isoTime('created_at')} as created_at`
 
-/** Returns the column that says whether money was booked for an order of `table`. */
-export const hasMoneySql = (table: string): string => `exists (
-      select from money_lines line where line.tenant_id = $1 and line.waybill_number = ${table}.waybill_number
-    ) as has_money`
-
 const isAmongSql = 'tenant_id = $1 and waybill_number = any($2::text[])'
 
-const trackedOrdersSql = `
-  select ${orderColumnsSql}, ${hasMoneySql('orders')}, (
+const trackedOrdersSql = (facets: Facets): string => `
+  select ${orderColumnsSql}${flagsSql(facets, 'orders', 'one')}, (
       select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at',
         ${isoTime('event.happened_at')},
         'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor, 'reason_code', event.reason_code,
         'is_counted', event.is_counted)
           order by event.event_id desc), '[]')
       from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
-    ) as timeline, (
-      select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${isoTime('edit.edited_at')},
-        'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor, 'previous', edit.previous)
-          order by edit.edit_id desc), '[]')
-      from (
-        select * from order_edits where tenant_id = $1 and waybill_number = orders.waybill_number
-        order by edit_id desc limit ${maxEdits}
-      ) edit
-    ) as edits, failed_attempts, case when failed_attempts = 0 then '[]' else (
-      select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note',
-        note, 'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')})
-          order by instruction_no desc), '[]')
-      from instructions where tenant_id = $1 and waybill_number = orders.waybill_number
-    ) end as instructions
-  from orders, lateral (
-    select count(*)::int as failed_attempts from attempts
-    where tenant_id = $1 and waybill_number = orders.waybill_number
-  ) attempt
-  where ${isAmongSql}`
-
-const selectTracked = (tenant: string, waybills: readonly string[]) => ({
-  name: 'find_tracked_orders',
-  text: trackedOrdersSql,
-  values: [tenant, waybills],
-})
+    ) as timeline
+  from orders where ${isAmongSql}`
 
 /** Reads one order with its timeline in the caller's transaction; returns undefined when there is none. */
-export const findTracked = async (tx: Tx, tenant: string, waybill: string): Promise<TrackedRow | undefined> =>
-  (await tx.rows<TrackedRow>(selectTracked(tenant, [waybill])))[0]
+export const findTracked = async (
+  tx: Tx,
+  facets: Facets,
+  tenant: string,
+  waybill: string,
+): Promise<TrackedRow | undefined> =>
+  (await tx.rows<TrackedRow>({ text: trackedOrdersSql(facets), values: [tenant, [waybill]] }))[0]
 
 /**
  * Selects the orders among `waybills`, unsorted; if `merchantId` is given, only its orders. The query is for
@@ -180,10 +148,16 @@ export type FindOrder = (
 /**
  * Creates the finder of orders. Each spelling takes one round trip of a prepared statement that concurrent reads share.
  */
-export const createOrderFinder = (store: OrderStore): FindOrder => {
+export const createOrderFinder = (store: FacetStore): FindOrder => {
+  const text = trackedOrdersSql(store.facets)
+  const select = (tenant: string, waybills: readonly string[]) => ({
+    name: 'find_tracked_orders',
+    text,
+    values: [tenant, waybills],
+  })
   const view = (row: TrackedRow, catalogue: Catalogue) => [row.waybill_number, { row, catalogue }] as const
   const find = batchReads(
-    async (tenant, waybills) => new Map(await readOrders(store, tenant, selectTracked(tenant, waybills), view)),
+    async (tenant, waybills) => new Map(await readOrders(store, tenant, select(tenant, waybills), view)),
   )
   return async (tenant, typed, merchantId = null) => {
     for (const waybill of spellWaybill(typed)) {

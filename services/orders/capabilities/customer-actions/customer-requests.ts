@@ -2,8 +2,9 @@ import { query } from '@courier/shared/postgres/database.ts'
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
-import { isoTime } from '../database/iso-time.ts'
-import { type RequestStatus, requestStatuses, type Tx } from '../database/tables.ts'
+import { isoTime } from '../../core/database/iso-time.ts'
+import { type RequestStatus, requestStatuses, type Tx } from '../../core/database/tables.ts'
+import type { Facet } from '../../core/tracking/facets.ts'
 
 const nullable = orNull(Type.String())
 
@@ -21,12 +22,13 @@ export const CustomerRequest = component('CustomerRequest', {
 export type CustomerRequest = Static<typeof CustomerRequest>
 
 /** Selects the columns of a CustomerRequest. */
-export const requestColumns = sql.raw(`
+const columnsSql = `
   request_id as id, waybill_number, action as request, status, ${isoTime('happened_at')} as requested_at,
-  ${isoTime('decided_at')} as decided_at, decided_by, note`)
+  ${isoTime('decided_at')} as decided_at, decided_by, note`
+export const requestColumns = sql.raw(columnsSql)
 
 /** Limits the requests shown with an order, newest first. */
-export const maxRequests = 50
+const maxRequests = 50
 
 type RequestFilter = { readonly status?: RequestStatus | undefined; readonly waybill_number?: string | undefined }
 
@@ -44,3 +46,31 @@ export const listRequests = (
       ${waybill_number === undefined ? sql`` : sql`and waybill_number = ${waybill_number}`}
       ${before === undefined ? sql`` : sql`and request_id < ${before}::bigint`}
     order by request_id desc limit ${limit}`
+
+const requestsSql = `
+  select ${columnsSql}
+  from customer_actions where tenant_id = $1 and waybill_number = any($2::text[]) and status is not null
+  order by request_id desc limit ${maxRequests}`
+
+/** Shows staff the requests of an order's customer. */
+export const requestsFacet: Facet<readonly CustomerRequest[]> = {
+  existsSql: table => `exists (
+      select from customer_actions action where action.tenant_id = $1
+        and action.waybill_number = ${table}.waybill_number and action.status is not null
+    )`,
+  read: async (read, tenant, waybills) =>
+    Map.groupBy(
+      await read<CustomerRequest>({ name: 'read_requests', text: requestsSql, values: [tenant, waybills] }),
+      request => request.waybill_number,
+    ),
+  inOne: {
+    staff: {
+      fields: {
+        requests: Type.Array(CustomerRequest, {
+          description: `Requests of the customer (docs/staff/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
+        }),
+      },
+      view: (requests = []) => ({ requests }),
+    },
+  },
+}

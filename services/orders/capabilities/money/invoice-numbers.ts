@@ -1,12 +1,12 @@
 import { query } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { listSeries } from '../money/make-invoices.ts'
+import { listSeries } from './make-invoices.ts'
 
 /**
  * Leaves out the numbers that invoices may have got since the backup, in each series of the days since then. Returns
  * how many of each: ten times those of the busiest day, or one for each merchant, for each day.
  */
-export const skipInvoiceNumbers = async (tx: Tx, tenant: string, since: Date): Promise<number> => {
+export const repairInvoices = async (tx: Tx, tenant: string, since: Date) => {
   const [found] = await query<Found>(tx)`
     select invoice_mask, invoice_ref_mask,
       1 + extract(epoch from clock_timestamp() - ${since}::timestamptz) / 86400 as days,
@@ -16,7 +16,7 @@ export const skipInvoiceNumbers = async (tx: Tx, tenant: string, since: Date): P
       ) as dates,
       (select count(*) from merchants where tenant_id = ${tenant}) as merchants
     from tenants where tenant_id = ${tenant}`
-  if (!found) return 0
+  if (!found) return { skipped_invoices: 0 }
   const [busiest] = await query<{ made: string | null }>(tx)`
     select max(made) as made from (
       select count(*) as made from invoices
@@ -30,7 +30,7 @@ export const skipInvoiceNumbers = async (tx: Tx, tenant: string, since: Date): P
     select ${tenant}, series, ${skipped} from unnest(${series}::text[]) as series
     on conflict (tenant_id, series) do update set last_number = invoice_counters.last_number + excluded.last_number
     returning series`
-  return skipped
+  return { skipped_invoices: skipped }
 }
 
 interface Found {

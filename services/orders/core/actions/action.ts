@@ -8,10 +8,10 @@ import { claimKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
-import type { Person } from '../../core/access/queries.ts'
-import type { Tables, Tx } from '../../core/database/tables.ts'
-import { keepStatusSet } from '../../core/statuses/status-queries.ts'
-import { isInHundredths } from './ledger.ts'
+import type { Person } from '../access/queries.ts'
+import type { Tables, Tx } from '../database/tables.ts'
+import { keepStatusSet } from '../statuses/status-queries.ts'
+import { isInHundredths } from './fields.ts'
 
 /** Describes a request of staff or of a merchant that changes money. */
 export interface Call<Body> {

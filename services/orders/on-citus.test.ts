@@ -4,22 +4,22 @@ import { takeAudit } from '@courier/shared/postgres/old-rows.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { onCitus } from '../../../../dev/test-database.ts'
-import { type Operation, readOperations } from '../../../../trust/document.ts'
-import { rightBodies } from '../../../../trust/inputs.ts'
-import { rotateKeys } from '../../capabilities/feed/rotate-keys.ts'
-import { checkLedger, listFindings } from '../../capabilities/money/check-ledger.ts'
-import { recover } from '../../capabilities/restoring/restored.ts'
-import { createOrdersHousekeeping } from '../../housekeeping.ts'
-import { serviceToken } from '../../test/build.ts'
-import { startReceiver, waitUntil } from '../../test/receiver.ts'
-import { createClient } from '../../test/relay-fixture.ts'
-import { batch, order, tenantFile } from '../../test/tenant.ts'
-import { webhooksFixture } from '../../test/webhooks-fixture.ts'
-import { createTokenFor, listTokens } from '../access/token-commands.ts'
-import { takeTimelines } from '../lists/archive.ts'
-import { acquireLease, suspend } from '../relay/leases.ts'
-import type { Tx } from './tables.ts'
+import { onCitus } from '../../dev/test-database.ts'
+import { type Operation, readOperations } from '../../trust/document.ts'
+import { rightBodies } from '../../trust/inputs.ts'
+import { rotateSecrets } from './capabilities/feed/rotate-secrets.ts'
+import { checkLedger, listFindings } from './capabilities/money/check-ledger.ts'
+import { recover } from './capabilities/restoring/restored.ts'
+import { createTokenFor, listTokens } from './core/access/token-commands.ts'
+import type { Tx } from './core/database/tables.ts'
+import { takeTimelines } from './core/lists/archive.ts'
+import { acquireLease, suspend } from './core/relay/leases.ts'
+import { createOrdersHousekeeping } from './housekeeping.ts'
+import { allCapabilities, serviceToken } from './test/build.ts'
+import { startReceiver, waitUntil } from './test/receiver.ts'
+import { createClient } from './test/relay-fixture.ts'
+import { batch, order, tenantFile } from './test/tenant.ts'
+import { webhooksFixture } from './test/webhooks-fixture.ts'
 
 const skip = !process.argv.includes(onCitus) && 'TEST_CITUS_URL names no Citus'
 
@@ -173,7 +173,8 @@ t.test('the commands of the operator and the housekeeping run', { skip }, async 
   t.equal((await bulk(batch([order({ destination_city_id: 3000 })]))).status, 200)
   for (const { token_id } of (await listTokens(pool)).slice(0, 1)) t.ok(await revokeTokenById(pool, token_id))
   const keys = `new:${Buffer.alloc(32, 6).toString('base64')},test:${Buffer.alloc(32, 5).toString('base64')}`
-  t.match(await rotateKeys(pool, readKeys('WEBHOOK_KEYS', keys)), { rotated: 1, unopened: [] })
+  const keyring = readKeys('WEBHOOK_KEYS', keys)
+  t.match(await rotateSecrets(pool, keyring), { counts: { webhooks: 1 }, unopened: [] })
 
   const holder = '00000000-0000-0000-0000-000000000001'
   const inDemo = <Result>(act: (tx: Tx) => Promise<Result>) => inTenant(pool, 'demo', act)
@@ -186,7 +187,7 @@ t.test('the commands of the operator and the housekeeping run', { skip }, async 
   const notifier = { get: async () => ({ kind: 'response', status: 200, body: known }) } as never
   const since = new Date(Date.now() - 3_600_000)
   await rows('update log set is_relayed = true')
-  const restored = await recover(pool, { since, skip: undefined, isDryRun: false, notifier })
+  const restored = await recover(pool, { since, skip: undefined, isDryRun: false, notifier, loaded: allCapabilities })
   t.equal(restored.find(({ tenant }) => tenant === 'demo')?.requeued.length, 4)
 
   for (const [table, column] of [
@@ -199,7 +200,7 @@ t.test('the commands of the operator and the housekeeping run', { skip }, async 
     await rows(`update ${table} set ${column} = now() - interval '100 days'`)
   await rows(`update log set happened_at = now() - interval '100 days', is_relayed = true`)
   await rows(`update orders set customer_phone = '0770000101 (office)', created_at = now() - interval '1 hour'`)
-  await createOrdersHousekeeping(pool, ordersOptions.logger).clean()
+  await createOrdersHousekeeping(pool, ordersOptions.logger, allCapabilities).clean()
   t.match(await rows('select distinct customer_phone, phone_as_typed from orders'), [
     { customer_phone: '+94770000101', phone_as_typed: '+94770000101 0770000101 (office)' },
   ])

@@ -1,25 +1,26 @@
 import type { Edge } from '@courier/shared/edge/server.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
 import { createSlices } from '@courier/shared/slices.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
-import { createSending, type SendingOptions } from './capabilities/feed/sender.ts'
-import { createChangeWatch } from './capabilities/feed/watch.ts'
-import { Printer } from './capabilities/labels/printer.ts'
-import { createRateGaps } from './capabilities/rate-gaps/recorder.ts'
 import { createLogins, type LoginLimits } from './core/access/login.ts'
+import type { Merchant } from './core/access/merchant.ts'
 import { createTokenReader } from './core/access/tokens.ts'
 import { createBatchWriter } from './core/booking/batch-writer.ts'
 import { createFindHabits } from './core/booking/history.ts'
 import { createWaybillNumbers } from './core/booking/waybill-numbers.ts'
 import { createCatalogues } from './core/catalogue/catalogue.ts'
+import type { MissingRate } from './core/catalogue/price-parcels.ts'
 import { createWholeLists } from './core/lists/whole-list.ts'
+import type { MovePoint } from './core/moves/move-points.ts'
 import { countDeliveries, createRelay, watchOutbox } from './core/relay/relay.ts'
+import type { Facets } from './core/tracking/facets.ts'
 import { createSnapshotReader } from './core/tracking/order-snapshot.ts'
 import { createOrderFinder } from './core/tracking/read-orders.ts'
 
-export interface OrdersOptions extends Edge {
+export interface CoreOptions extends Edge {
   pool: pg.Pool
   logger: Logger
   /** Sends events to the notifier. */
@@ -37,42 +38,44 @@ export interface OrdersOptions extends Edge {
   /** Limits the bytes of the catalogues in memory, with the lists and indexes made from them. */
   catalogueBytes: number
   login: LoginLimits
-  webhooks: SendingOptions
+  /** Seals secrets of capabilities. undefined: WEBHOOK_KEYS is not set. */
+  keyring: Keyring | undefined
+  /** Allows webhooks to http addresses and private networks. */
+  allowsPrivate: boolean
 }
 
-/**
- * Creates everything that routes need, by the names of their options, and the background workers. The relay and the
- * sender of webhooks run once they are started.
- */
-export const createDependencies = (options: OrdersOptions, registry: Registry) => {
+/** Holds what capabilities add to the core: see capability.ts. */
+export interface Points {
+  readonly facets: Facets
+  readonly movePoints: readonly MovePoint[]
+  readonly onChanged: (tenant: string) => void
+  readonly onRefused: (merchant: Pick<Merchant, 'tenant' | 'merchantId'>, missing: readonly MissingRate[]) => void
+}
+
+/** Creates everything that routes of the core need, by the names of their options. The relay runs once it is started. */
+export const createCore = (options: CoreOptions, registry: Registry, points: Points) => {
   const { pool, logger, notifier, tracer, publicUrl } = options
   watchOutbox(pool, registry)
   const catalogues = createCatalogues(pool, options.catalogueBytes, registry)
-  const readSnapshots = createSnapshotReader({ pool, catalogues }, publicUrl)
+  const store = { pool, catalogues, facets: points.facets }
+  const readSnapshots = createSnapshotReader(store, publicUrl)
   const relay = createRelay({ pool, logger, notifier, tracer, readSnapshots, ...countDeliveries(registry) })
-  const watch = createChangeWatch(pool, logger)
-  const sending = createSending(pool, logger, options.webhooks, registry)
-  const gaps = createRateGaps(pool, logger)
-  const printer = new Printer()
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   /** Wakes everything that waits for changes of the tenant's orders. */
   const onChanged = (tenant: string): void => {
     relay.wake(tenant)
-    watch.wake()
-    sending.sender?.wake(tenant)
+    points.onChanged(tenant)
   }
   return {
     ...options,
+    ...points,
     publicUrl,
+    registry,
     catalogues,
     relay,
-    watch,
-    sending,
-    gaps,
-    printer,
-    findOrder: createOrderFinder({ pool, catalogues }),
+    findOrder: createOrderFinder(store),
     findCaller: createTokenReader(pool),
-    openWholeList: createWholeLists({ pool, catalogues }),
+    openWholeList: createWholeLists(store),
     nextSlice: createSlices(),
     logins: createLogins(pool, options.login),
     numbers: createWaybillNumbers(pool),
@@ -83,9 +86,7 @@ export const createDependencies = (options: OrdersOptions, registry: Registry) =
       booked.inc(orders)
       onChanged(tenant)
     },
-    /** Ends the workers that start on their own. */
-    close: () => Promise.all([gaps.close(), printer.close()]),
   }
 }
 
-export type Dependencies = ReturnType<typeof createDependencies>
+export type Core = ReturnType<typeof createCore>

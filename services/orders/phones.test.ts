@@ -1,12 +1,12 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import t from 'tap'
-import { createOrdersHousekeeping } from '../../housekeeping.ts'
-import { serviceToken } from '../../test/build.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
-import { batch, order, tenantFile } from '../../test/tenant.ts'
-import type { Tx } from '../database/tables.ts'
-import { fillPhones } from './phone-columns.ts'
+import { fillPhones } from './core/booking/phone-columns.ts'
+import type { Tx } from './core/database/tables.ts'
+import { createOrdersHousekeeping } from './housekeeping.ts'
+import { allCapabilities, serviceToken } from './test/build.ts'
+import { ordersFixture } from './test/orders-fixture.ts'
+import { batch, order, tenantFile } from './test/tenant.ts'
 
 const file = tenantFile({ failed_deliveries: { reasons: [{ code: 'not_home', name: 'Nobody at home' }] } })
 const { app, get, bulk, move, moveAlong, staffGet, request, rows, apply, pool, createToken } = await ordersFixture(t, {
@@ -156,7 +156,7 @@ t.test('housekeeping reads the numbers that the version before stored, once', as
      from unnest($1::text[], $2::text[]) as given (waybill, typed) where waybill_number = waybill`,
     [data, spellings],
   )
-  const { clean } = createOrdersHousekeeping(pool, pino({ level: 'silent' }))
+  const { clean } = createOrdersHousekeeping(pool, pino({ level: 'silent' }), allCapabilities)
   await clean()
   t.strictSame((await list('0771230011')).toSorted(), data.toSorted())
   for (const [index, typed] of spellings.entries())

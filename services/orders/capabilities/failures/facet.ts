@@ -1,0 +1,56 @@
+import { component, orNull } from '@courier/shared/schemas.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { isoTime } from '../../core/database/iso-time.ts'
+import type { Facet } from '../../core/tracking/facets.ts'
+
+const OrderInstruction = component('OrderInstruction', {
+  attempt: Type.Integer({ description: 'The number of the failed attempt, from 1.' }),
+  action: Type.String({ examples: ['reschedule'] }),
+  date: orNull(Type.String()),
+  note: orNull(Type.String()),
+  given_as: Type.String({
+    description: 'merchant, customer, staff, or company, whose default applies after the deadline.',
+    examples: ['customer'],
+  }),
+  given_by: orNull(Type.String()),
+  given_at: Type.String(),
+})
+
+const fields = {
+  failed_attempts: Type.Integer({ description: 'The number of failed attempts to deliver.' }),
+  instructions: Type.Array(OrderInstruction, {
+    description: 'The instructions after failed deliveries, newest first.',
+  }),
+}
+
+interface Failures {
+  readonly waybill_number: string
+  readonly failed_attempts: number
+  readonly instructions: readonly Static<typeof OrderInstruction>[]
+}
+
+const failuresSql = `
+  select waybill_number, count(*)::int as failed_attempts, (
+      select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note',
+        note, 'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')})
+          order by instruction_no desc), '[]')
+      from instructions
+      where instructions.tenant_id = $1 and instructions.waybill_number = attempts.waybill_number
+    ) as instructions
+  from attempts where tenant_id = $1 and waybill_number = any($2::text[]) group by waybill_number`
+
+const inOne = {
+  fields,
+  view: ({ failed_attempts = 0, instructions = [] }: Partial<Failures> = {}) => ({ failed_attempts, instructions }),
+}
+
+/** Shows how often a delivery failed, and the instructions since. */
+export const failuresFacet: Facet<Failures> = {
+  existsSql: table =>
+    `exists (select from attempts each where each.tenant_id = $1 and each.waybill_number = ${table}.waybill_number)`,
+  read: async (read, tenant, waybills) => {
+    const rows = await read<Failures>({ name: 'read_failures', text: failuresSql, values: [tenant, waybills] })
+    return new Map(rows.map(row => [row.waybill_number, row]))
+  },
+  inOne: { merchant: inOne, staff: inOne },
+}

@@ -1,0 +1,18 @@
+import type { Capability } from '../../capability.ts'
+import { findPrinter } from './printer.ts'
+import { merchantLabelRoutes, staffLabelRoutes } from './routes.ts'
+
+/** Prints labels and run sheets (docs/merchants/labels.md). */
+export const labels: Capability = {
+  start: core => {
+    const printer = findPrinter(core)
+    const options = { ...core, printer }
+    return {
+      routes: {
+        merchant: async app => void (await app.register(merchantLabelRoutes, options)),
+        staff: async app => void (await app.register(staffLabelRoutes, options)),
+      },
+      close: () => printer.close(),
+    }
+  },
+}

@@ -1,0 +1,30 @@
+import type { Capability } from '../../capability.ts'
+import { findPrinter } from '../labels/printer.ts'
+import { moneyPart } from './company.ts'
+import { moneyFacet } from './finance-routes.ts'
+import { foldDay } from './fold.ts'
+import { repairInvoices } from './invoice-numbers.ts'
+import { addLedgerCommands } from './ledger-command.ts'
+import { bookedMoves } from './move-lines.ts'
+import { rotateAccounts } from './rotate-accounts.ts'
+import { companyMoneyRoutes, merchantMoneyRoutes } from './routes.ts'
+
+/** Books what recipients pay and what merchants owe (docs/money.md). */
+export const money: Capability = {
+  start: core => {
+    const options = { ...core, printer: findPrinter(core) }
+    return {
+      routes: {
+        merchant: async app => void (await app.register(merchantMoneyRoutes, options)),
+        staff: async app => void (await app.register(companyMoneyRoutes, options)),
+      },
+    }
+  },
+  move: bookedMoves,
+  facet: moneyFacet,
+  company: moneyPart,
+  housekeeping: [foldDay],
+  addCommands: addLedgerCommands,
+  rotateKeys: rotateAccounts,
+  repair: repairInvoices,
+}

@@ -1,0 +1,144 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
+import { query } from '@courier/shared/postgres/database.ts'
+import { closed, oneOf } from '@courier/shared/schemas.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { phoneProblem } from '../../core/booking/phone-check.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { type CompanyPart, defineFields } from '../../core/provisioning/company-part.ts'
+import { type MerchantsFile, Price, type TenantFile } from '../../core/provisioning/tenant-file.ts'
+import { lockStatusSet } from '../../core/statuses/status-queries.ts'
+import { lockFold } from './fold.ts'
+import { keepApprovals } from './invoices.ts'
+import { payableWhen } from './payable.ts'
+
+const Percent = Type.Number({
+  minimum: 0,
+  maximum: 100,
+  must: 'be a percentage from 0 to 100 with at most two decimals',
+})
+
+const payable = {
+  payable_when: Type.Optional(oneOf(payableWhen, { must: `be one of ${payableWhen.join(', ')}` })),
+  payable_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
+}
+
+const InvoiceMask = Type.String({
+  maxLength: 40,
+  pattern: '^[A-Za-z0-9/._-]*#{1,12}[A-Za-z/._-]*$',
+  must: 'be letters, digits, / . _ - with one group of #; YYYY, YY, MM and DD are parts of the day',
+})
+
+/** Describes how merchants are paid (docs/money.md#settings). */
+const Money = closed({
+  ...payable,
+  four_eyes: Type.Optional(Type.Boolean()),
+  accept_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
+  invoice_mask: Type.Optional(InvoiceMask),
+  invoice_ref_mask: Type.Optional(InvoiceMask),
+  cash_ceiling: Type.Optional(Price),
+})
+
+const settings = {
+  /** Sets the tax on the charges of a parcel. */
+  tax_percent: Type.Optional(Percent),
+  /** Sets the percentage that is withheld from what recipients paid. */
+  withholding_percent: Type.Optional(Percent),
+  money: Type.Optional(Money),
+}
+
+const toMoney = (money: Static<typeof Money>) => ({
+  payable_when: money.payable_when ?? 'handed_over',
+  payable_after_days: money.payable_after_days ?? 0,
+  four_eyes: money.four_eyes ?? false,
+  accept_after_days: money.accept_after_days ?? 3,
+  invoice_mask: money.invoice_mask ?? 'CFX-YY-MM-#####',
+  invoice_ref_mask: money.invoice_ref_mask ?? 'MI-####',
+  cash_ceiling: money.cash_ceiling?.toFixed(2) ?? null,
+})
+
+const rateCard = defineFields(
+  {
+    /** Sets the fee on what a recipient paid, at least `cod_fee_min`. */
+    cod_fee_percent: Type.Optional(Percent),
+    cod_fee_min: Type.Optional(Price),
+    /** Sets the fee of a return for the first kilogram; `each_return_kg` is added for each further kilogram begun. */
+    return_fee: Type.Optional(Price),
+    each_return_kg: Type.Optional(Price),
+  },
+  ({ cod_fee_percent = 0, cod_fee_min = 0, return_fee = 0, each_return_kg = 0 }) => ({
+    cod_fee_percent: cod_fee_percent.toFixed(2),
+    cod_fee_min: cod_fee_min.toFixed(2),
+    return_fee: return_fee.toFixed(2),
+    each_return_kg: each_return_kg.toFixed(2),
+  }),
+)
+
+const merchant = defineFields(
+  {
+    ...payable,
+    /** true: invoices deduct no charges, and the merchant pays the charges separately. */
+    charges_apart: Type.Optional(Type.Boolean()),
+    /** Receives the messages of rules on invoice.deposited. */
+    phone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
+  },
+  ({ payable_when = null, payable_after_days = null, charges_apart = false, phone = null }) => ({
+    payable_when,
+    payable_after_days,
+    charges_apart,
+    phone,
+  }),
+)
+
+/** Adds taxes, fees and the terms of payment to the company file. */
+export const moneyPart: CompanyPart = {
+  tenant: defineFields(settings, ({ tax_percent = 0, withholding_percent = 0, money = {} }) => ({
+    tax_percent: tax_percent.toFixed(2),
+    withholding_percent: withholding_percent.toFixed(2),
+    ...toMoney(money),
+  })),
+  rateCard,
+  merchant,
+  checkStored: async (tx, file) => ({ ...(await findPhoneErrors(tx, file)), ...(await findZoneErrors(tx, file)) }),
+  beforeChange: (tx, { tenant }) => {
+    const { money = {} } = tenant as { money?: Static<typeof Money> }
+    return keepApprovals(tx, tenant.id, toMoney(money).accept_after_days)
+  },
+}
+
+const findPhoneErrors = async (tx: Tx, { tenant, merchants }: TenantFile | MerchantsFile): Promise<FieldErrors> => {
+  const country = 'country' in tenant ? tenant.country : await findCountry(tx, tenant.id)
+  return Object.fromEntries(
+    merchants.flatMap(({ phone }: { phone?: string }, index) =>
+      phone !== undefined && phoneProblem(readPhone(phone, country), country)
+        ? [[`merchants.${index}.phone`, ['The phone field must be one phone number, such as +94112345678.']]]
+        : [],
+    ),
+  )
+}
+
+const findCountry = async (tx: Tx, tenant: string): Promise<string> => {
+  const [row] = await query<{ country: string }>(tx)`select country from tenants where tenant_id = ${tenant}`
+  return row?.country ?? ''
+}
+
+/** Refuses a time zone in which a sealed day of the ledger has not ended: money would be booked on that day again. */
+const findZoneErrors = async (tx: Tx, { tenant }: TenantFile | MerchantsFile): Promise<FieldErrors> => {
+  if (!('time_zone' in tenant)) return {}
+  const { id, time_zone } = tenant
+  const [changed] = await query(tx)`select from tenants where tenant_id = ${id} and time_zone <> ${time_zone}`
+  if (!changed) return {}
+  // Waits for bookings on the day of the old zone: the new one may let the service seal that day at once.
+  await lockStatusSet(tx, id)
+  await lockFold(tx, id)
+  const [sealed] = await query<{ day: string }>(tx)`
+    select max(booked_on)::text as day from ledger_seals where tenant_id = ${id}
+    having max(booked_on) >= (clock_timestamp() at time zone ${time_zone}::text)::date`
+  return sealed
+    ? {
+        'tenant.time_zone': [
+          `The ledger has sealed ${sealed.day}, which has not ended in this time zone: apply the file after that day.`,
+        ],
+      }
+    : {}
+}

@@ -1,0 +1,75 @@
+import type { WithPool } from '@courier/shared/cli/operator-commands.ts'
+import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
+import type { Command } from 'commander'
+import type { FastifyPluginAsync } from 'fastify'
+import type pg from 'pg'
+import type { Merchant } from './core/access/merchant.ts'
+import type { MissingRate } from './core/catalogue/price-parcels.ts'
+import type { Tx } from './core/database/tables.ts'
+import type { MovePoint } from './core/moves/move-points.ts'
+import type { CompanyPart } from './core/provisioning/company-part.ts'
+import type { Facet } from './core/tracking/facets.ts'
+import type { Core } from './core.ts'
+
+/**
+ * Names the groups of routes. Each has a prefix, a kind of token and a tag of the document: `account` and `webhooks`
+ * are a merchant's, like `merchant`.
+ */
+export type Audience = 'account' | 'merchant' | 'webhooks' | 'public' | 'staff' | 'internal'
+
+/** Runs beside the HTTP application. */
+interface Worker {
+  start(): void
+  stop(): Promise<unknown>
+}
+
+/** Holds what a capability runs in a process of the service. */
+export interface Started {
+  /** Lists plugins, which run inside the group's authentication and limits. */
+  readonly routes?: Readonly<Partial<Record<Audience, FastifyPluginAsync>>>
+  readonly workers?: readonly Worker[]
+  /** Runs after changes of the tenant's orders are committed, and must not throw. */
+  readonly onChanged?: (tenant: string) => void
+  /** Runs after a merchant's batch or quote was refused because its rate card lacks combinations of cities. */
+  readonly onRefused?: (merchant: Pick<Merchant, 'tenant' | 'merchantId'>, missing: readonly MissingRate[]) => void
+  /** Ends what started on its own, once the application takes no more requests. */
+  readonly close?: () => Promise<unknown>
+  /** Lists what is closed after the workers, such as connections. */
+  readonly clients?: readonly { close(): Promise<unknown> }[]
+}
+
+/** Reports the secrets of one capability that were sealed again, by the name of the count. */
+export interface Rotated {
+  readonly counts: Readonly<Record<string, number>>
+  /** Names what could not be opened and stays as it was. */
+  readonly unopened: readonly (Readonly<Record<string, string>> & { tenant: string; reason: string })[]
+}
+
+/**
+ * Describes a capability: a folder that a setting leaves out, which the core does not know. It may meet the core here
+ * and nowhere else (docs/contributors/architecture.md#capabilities).
+ */
+export interface Capability {
+  /** Creates what its routes and workers share, once for each process. */
+  readonly start?: (core: Core) => Started
+  /** Describes the requests that it sends, for the document. */
+  readonly sends?: Readonly<Record<string, object>>
+  /** Takes part in moves: fields, checks, writes, and what a take-back undoes. */
+  readonly move?: MovePoint
+  /** Adds fields to orders that are read. */
+  readonly facet?: Facet
+  /** Adds fields to the company file. */
+  readonly company?: CompanyPart
+  /** Lists tasks that run for each tenant in turn, a slice each time. */
+  readonly housekeeping?: readonly DeleteExpired[]
+  /** Adds commands of the operator. `loaded` are all capabilities that the setting chooses. */
+  readonly addCommands?: (program: Command, withPool: WithPool, loaded: Capabilities) => void
+  /** Seals its secrets of all tenants with the newest key, for `keys rotate`. */
+  readonly rotateKeys?: (pool: pg.Pool, keyring: Keyring) => Promise<Rotated>
+  /** Repairs its rows after a restored backup; returns counts of what it skipped, for the report of `restored`. */
+  readonly repair?: (tx: Tx, tenant: string, since: Date) => Promise<Readonly<Record<string, number>>>
+}
+
+/** Holds the capabilities that are loaded, by name. */
+export type Capabilities = ReadonlyMap<string, Capability>

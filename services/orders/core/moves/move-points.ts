@@ -1,0 +1,58 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import type { TProperties } from '@sinclair/typebox'
+import type { Tx } from '../database/tables.ts'
+import type { Status, Statuses } from '../statuses/statuses.ts'
+import type { Mover } from './check-moves.ts'
+
+/** Describes orders to move to one status. */
+export interface WantedMove {
+  readonly tenant: string
+  readonly mover: Mover
+  readonly waybills: readonly string[]
+  readonly statusKey: string
+  readonly note: string | null
+  /** Holds the fields of the request that the points define, by name. */
+  readonly given?: Readonly<Record<string, unknown>>
+}
+
+export interface LockedOrder {
+  readonly waybill_number: string
+  readonly merchant_id: string
+  readonly status_key: string
+  readonly cod: number
+}
+
+/** Holds what a move reads under its locks. */
+export interface LockedMove extends WantedMove {
+  readonly statuses: Statuses
+  /** Is undefined if the set lacks the status. */
+  readonly to: Status | undefined
+  /** Lists the orders that the mover may see, with their status before the move. */
+  readonly current: readonly LockedOrder[]
+}
+
+/** Describes a move that staff take back; its order is locked. */
+export interface TakenMove {
+  readonly tenant: string
+  readonly order: LockedOrder
+  /** Is the status that the order returns to. */
+  readonly backTo: string
+  readonly movedAt: Date
+  readonly by: string
+  readonly reason: string
+}
+
+/**
+ * Lets a capability take part in moves. All functions run in the transaction of the move, whose orders are locked, and
+ * send their queries at once: the connection pipelines those of all points.
+ */
+export interface MovePoint {
+  /** Defines fields of the body of staff's move, all optional. */
+  readonly fields?: TProperties
+  /** Returns errors by the path of the request; with any, nothing is written. Also checks edits of an order (editing). */
+  readonly check?: (tx: Tx, move: LockedMove) => Promise<FieldErrors>
+  /** Writes what follows from a checked move, after the order and its timeline. */
+  readonly write?: (tx: Tx, move: LockedMove) => Promise<unknown>
+  /** Undoes what `write` wrote, or returns errors and writes nothing. */
+  readonly undo?: (tx: Tx, taken: TakenMove) => Promise<FieldErrors>
+}

@@ -1,0 +1,102 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { closed } from '@courier/shared/schemas.ts'
+import type { Static, TObject, TProperties } from '@sinclair/typebox'
+import type { Tx } from '../database/tables.ts'
+import type { Row } from './sync.ts'
+import { MerchantsFile, TenantFile } from './tenant-file.ts'
+
+/** Defines fields of one object of a company file, and returns the columns that follow; absent fields reset theirs. */
+interface Fields<Properties extends TProperties = TProperties> {
+  readonly fields: Properties
+  readonly toColumns: (given: Static<TObject<Properties>>) => Row
+}
+
+/** Keeps the types of fields and columns together. */
+export const defineFields = <Properties extends TProperties>(
+  fields: Properties,
+  toColumns: Fields<Properties>['toColumns'],
+): Fields => ({ fields, toColumns: toColumns as Fields['toColumns'] })
+
+/** Lets a capability add its part to the company file. */
+export interface CompanyPart {
+  /** Adds to the settings, `tenant`. */
+  readonly tenant?: Fields
+  /** Adds to each of `rate_cards`. */
+  readonly rateCard?: Fields
+  /** Adds to each of `merchants`. */
+  readonly merchant?: Fields
+  /** Returns what is wrong with a file whose shape is right, by the path of the file. */
+  readonly check?: (file: TenantFile) => FieldErrors
+  /** Returns what the stored rows do not allow, by the path of the file. */
+  readonly checkStored?: (tx: Tx, file: TenantFile | MerchantsFile) => Promise<FieldErrors>
+  /** Runs before the settings change, in the same transaction. */
+  readonly beforeChange?: (tx: Tx, file: TenantFile) => Promise<unknown>
+}
+
+export type CompanyParts = readonly CompanyPart[]
+
+/** Describes the company file of a service that loads some capabilities. */
+export interface CompanyFile {
+  readonly parts: CompanyParts
+  /** Names the fields that belong to capabilities which are left out, such as `merchants.*.phone`. */
+  readonly leftOut: readonly string[]
+}
+
+/** Describes the file of the core alone. */
+export const coreFile: CompanyFile = { parts: [], leftOut: [] }
+
+type Place = 'tenant' | 'rateCard' | 'merchant'
+
+/** Returns the columns that all parts have for an object of the file. */
+export const toPartColumns = (parts: CompanyParts, place: Place, given: object): Row =>
+  Object.assign({}, ...parts.map(part => part[place]?.toColumns(given as never)))
+
+/** Merges the errors that each part returns. */
+export const mergeErrors = async (found: readonly (Promise<FieldErrors> | FieldErrors | undefined)[]) =>
+  Object.assign({}, ...(await Promise.all(found))) as FieldErrors
+
+const extend = (schema: TObject, parts: CompanyParts, place: Place): TObject =>
+  closed(Object.assign({ ...schema.properties }, ...parts.map(part => part[place]?.fields)))
+
+/** Defines a company file with the fields of all parts. */
+export const defineTenantFile = (parts: CompanyParts) => {
+  const { tenant, rate_cards, merchants, ...others } = TenantFile.properties
+  return closed({
+    tenant: extend(tenant, parts, 'tenant'),
+    ...others,
+    rate_cards: { ...rate_cards, items: extend(rate_cards.items, parts, 'rateCard') },
+    merchants: { ...merchants, items: extend(merchants.items, parts, 'merchant') },
+  })
+}
+
+/** Defines a file of merchants with the fields of all parts. */
+export const defineMerchantsFile = (parts: CompanyParts) => {
+  const { tenant, merchants } = MerchantsFile.properties
+  return closed({ tenant, merchants: { ...merchants, items: extend(merchants.items, parts, 'merchant') } })
+}
+
+const lists = { tenant: ['tenant'], rateCard: ['rate_cards', '*'], merchant: ['merchants', '*'] } as const
+
+/** Names the fields of a part as `capabilities.ts` lists them, such as `merchants.*.phone`. */
+export const nameFields = (part: CompanyPart): string[] =>
+  (Object.keys(lists) as Place[]).flatMap(place =>
+    Object.keys(part[place]?.fields ?? {}).map(field => [...lists[place], field].join('.')),
+  )
+
+/** Removes fields from a file, such as `merchants.*.phone`, and returns the ones that it had. */
+export const removeFields = (file: unknown, names: readonly string[]): string[] =>
+  names.filter(name => {
+    const path = name.split('.')
+    const field = path.pop() ?? ''
+    const holders = path.reduce<unknown[]>((found, step) => found.flatMap(value => enter(value, step)), [file])
+    const having = holders.filter(
+      holder => typeof holder === 'object' && holder !== null && Object.hasOwn(holder, field),
+    )
+    for (const holder of having) delete (holder as Record<string, unknown>)[field]
+    return having.length > 0
+  })
+
+const enter = (value: unknown, step: string): unknown[] => {
+  if (step === '*') return Array.isArray(value) ? value : []
+  return typeof value === 'object' && value !== null ? [(value as Record<string, unknown>)[step]] : []
+}

@@ -1,0 +1,106 @@
+import type { TProperties } from '@sinclair/typebox'
+import type pg from 'pg'
+import type { OrderRow, TrackedOrder } from './read-orders.ts'
+
+/** Runs a query of the tenant, whether or not in a transaction. */
+export type Read = <Row extends pg.QueryResultRow>(query: pg.QueryConfig) => Promise<Row[]>
+
+/** Names who reads one order: its merchant, staff, or the notifier. */
+export type Viewer = 'merchant' | 'staff' | 'internal'
+
+/**
+ * Lets a capability add fields to orders that are read. The row of an order says whether the facet has something, so
+ * that a facet without costs no statement.
+ */
+export interface Facet<Found = unknown> {
+  /** Tests in SQL whether an order of the tenant $1 in `table` has something. */
+  readonly existsSql: (table: string) => string
+  /** Reads what the facet has of `waybills`, which have something, by waybill. */
+  readonly read: (read: Read, tenant: string, waybills: readonly string[]) => Promise<ReadonlyMap<string, Found>>
+  /** Defines the fields in lists of orders, and returns them. */
+  readonly inLists?: Shown<Found>
+  /** Defines the fields of one order for each viewer, and returns them. */
+  readonly inOne?: Readonly<Partial<Record<Viewer, ShownInOne<Found>>>>
+}
+
+// Both have methods, whose parameters compare both ways: a facet of any type is a Facet.
+interface Shown<Found> {
+  readonly fields: TProperties
+  view(found: Found | undefined): object
+}
+interface ShownInOne<Found> {
+  readonly fields: TProperties
+  view(found: Found | undefined, order: TrackedOrder): object
+}
+
+/** Holds the facets of all capabilities, by name. */
+export type Facets = ReadonlyMap<string, Facet>
+
+type Flag = `has_${string}`
+
+/** Says for each facet whether the order has something, as in `has_money`. */
+export type FacetFlags = Readonly<Record<Flag, boolean>>
+
+const toFlag = (name: string): Flag => `has_${name.replaceAll('-', '_')}`
+
+type FlaggedRow = Pick<OrderRow, 'waybill_number'> & FacetFlags
+
+const isListed = ({ inLists }: Facet): boolean => inLists !== undefined
+
+/** Selects the flags of the facets, after a comma each: all of them, or only those shown in lists. */
+export const flagsSql = (facets: Facets, table: string, shownIn: 'lists' | 'one'): string =>
+  [...facets]
+    .filter(([, facet]) => shownIn === 'one' || isListed(facet))
+    .map(([name, { existsSql }]) => `, ${existsSql(table)} as ${toFlag(name)}`)
+    .join('')
+
+/** Defines the fields that facets add to orders in lists. */
+export const listFields = (facets: Facets): TProperties =>
+  Object.assign({}, ...[...facets.values()].map(({ inLists }) => inLists?.fields))
+
+/** Defines the fields that facets add to one order. */
+export const oneFields = (facets: Facets, viewer: Viewer): TProperties =>
+  Object.assign({}, ...[...facets.values()].map(({ inOne }) => inOne?.[viewer]?.fields))
+
+const readFor = async (
+  [name, facet]: readonly [string, Facet],
+  read: Read,
+  tenant: string,
+  rows: readonly FlaggedRow[],
+) => {
+  const waybills = rows.filter(row => row[toFlag(name)]).map(row => row.waybill_number)
+  const found = waybills.length > 0 ? await facet.read(read, tenant, waybills) : undefined
+  return [facet, found ?? new Map<string, unknown>()] as const
+}
+
+/** Adds the fields of facets to orders of a list; `rows` has their flags. */
+export const addListed = async <Order extends { readonly waybill_number: string }>(
+  facets: Facets,
+  read: Read,
+  tenant: string,
+  orders: readonly Order[],
+  rows: readonly FlaggedRow[],
+): Promise<Order[]> => {
+  const listed = [...facets].filter(([, facet]) => isListed(facet))
+  const found = await Promise.all(listed.map(facet => readFor(facet, read, tenant, rows)))
+  return orders.map(order =>
+    Object.assign(order, ...found.map(([facet, map]) => facet.inLists?.view(map.get(order.waybill_number)))),
+  )
+}
+
+/** Adds the fields of facets to one order, for this viewer. */
+export const addToOne = async <View extends object>(
+  facets: Facets,
+  read: Read,
+  order: TrackedOrder,
+  viewer: Viewer,
+  view: View,
+): Promise<View> => {
+  const { row, catalogue } = order
+  const shown = [...facets].filter(([, facet]) => facet.inOne?.[viewer])
+  const found = await Promise.all(shown.map(facet => readFor(facet, read, catalogue.tenant, [row])))
+  return Object.assign(
+    view,
+    ...found.map(([facet, map]) => facet.inOne?.[viewer]?.view(map.get(row.waybill_number), order)),
+  )
+}
