@@ -142,15 +142,15 @@ export const readCapabilities = async (): Promise<Lists> => {
 }
 
 /**
- * Returns a sentence for each import of a capability by another file than the list, itself, and those that need it.
- * Exempts tests, but not those of the core: they run without capabilities.
+ * Returns a sentence for each import of a capability by another file of its service than the list, itself, and those
+ * that need it. Exempts tests, but not those of the core: they run without capabilities.
  */
 export const findSeamBreaks = (imports: readonly Import[], lists: Lists): string[] =>
   imports.flatMap(({ from, to }) => {
     const [, service = '', wanted = ''] = /^(services\/[^/]+)\/capabilities\/([^/]+)\//.exec(to) ?? []
     const list = lists[service]
-    if (!list || from === `${service}/capabilities.ts`) return []
-    const inside = from.startsWith(`${service}/`) ? from.slice(service.length + 1) : ''
+    const inside = from.startsWith(`${service}/`) ? from.slice(service.length + 1) : undefined
+    if (!list || inside === undefined || inside === 'capabilities.ts') return []
     if (isTest(from) && !inside.startsWith('core/')) return []
     const capability = /^capabilities\/([^/]+)\//.exec(inside)?.[1]
     if (capability === undefined) return [`${from} imports ${to}, a capability, which may be left out.`]
