@@ -43,8 +43,8 @@ type WebhookResult = PromiseSettledResult<Applied | undefined>
 /**
  * Creates the function that applies a webhook to the numbers whose secrets signed it; webhooks that arrive together
  * share a transaction. It resolves after the commit: with the effects of the transaction, or with undefined if another
- * webhook of the transaction reports them. A repeated webhook changes nothing. With a transaction for each webhook, 0.36
- * times the updates a second were applied if a webhook had one, 0.66 times if it had ten.
+ * webhook of the transaction reports them. A repeated webhook changes nothing. With a transaction for each webhook,
+ * 0.36 times the updates a second were applied if a webhook had one, 0.66 times if it had ten.
  */
 export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
   const batched = batchRequests<SignedWebhook, WebhookResult>({
