@@ -12,10 +12,11 @@ const thousands = 200
 
 /** Measures deliveries, beside the same moves when the status books no money. */
 const createMoveCell = ({ load }: Tools, batch: number, connections: number): Cell => {
-  let waybills: string[] | undefined
+  /** Holds the waybills of each database. */
+  const booked = new Map<string, string[]>()
   const prepare = async (side: Side, books: 'delivery' | 'nothing'): Promise<Measure> => {
-    waybills ??= (await bookBatches(side, 1000, thousands)).flat()
-    const all = waybills
+    const all = booked.get(side.databaseUrl) ?? (await bookBatches(side, 1000, thousands)).flat()
+    booked.set(side.databaseUrl, all)
     const requests = Array.from({ length: Math.floor(all.length / batch) }, (_, n) => {
       const waybill_numbers = all.slice(n * batch, (n + 1) * batch)
       return { path, body: JSON.stringify({ waybill_numbers, status_key: 'key_13' }) }
