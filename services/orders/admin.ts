@@ -2,22 +2,15 @@ import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { addArchive } from '@courier/shared/cli/archive.ts'
 import { type Applied, printApplied } from '@courier/shared/cli/changes.ts'
 import { print, printJson, readJson, runCommand, UsageError } from '@courier/shared/cli/command-line.ts'
-import {
-  addAudit,
-  addMigrate,
-  addTokenCommands,
-  openPool,
-  readPastTime,
-  requireStopped,
-} from '@courier/shared/cli/operator-commands.ts'
+import { addAudit, addMigrate, addTokenCommands, openPool } from '@courier/shared/cli/operator-commands.ts'
 import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import { capabilities as all, createCompanyFile } from './capabilities.ts'
-import type { Rotated } from './capability.ts'
-import { capabilitySettings, databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
+import type { Capability, Rotated } from './capability.ts'
+import { capabilitySettings, databaseSettings, webhookSettings } from './config.ts'
 import { addStaffCommands } from './core/access/staff-admin.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
 import { migrateOrders } from './core/database/migrate.ts'
@@ -35,7 +28,7 @@ const program = new Command('orders').description("The operator's commands of th
 const { ORDERS_CAPABILITIES } = loadConfigOrExit(Type.Object(capabilitySettings), process.env)
 /** Lists commands that use no capability: loading these would take most of the time of such a command. */
 const withoutCapabilities = ['migrate', 'token', 'staff', 'audit', 'archive', 'tracking-keys']
-const loaded = await loadCapabilities(
+const loaded = await loadCapabilities<Capability>(
   all,
   withoutCapabilities.includes(process.argv[2] ?? '') ? 'none' : ORDERS_CAPABILITIES,
 )
