@@ -39,9 +39,13 @@ export interface Started {
   readonly clients?: readonly { close(): Promise<unknown> }[]
 }
 
-/** Reports the secrets of one capability that were sealed again, by the name of the count. */
+/** Reports the secrets of one capability that were sealed again. */
 export interface Rotated {
-  readonly counts: Readonly<Record<string, number>>
+  readonly count: number
+  /** Names the count in JSON, such as `accounts`. */
+  readonly field: string
+  /** Names what was sealed, such as `bank accounts`. */
+  readonly what: string
   /** Names what could not be opened and stays as it was. */
   readonly unopened: readonly (Readonly<Record<string, string>> & { tenant: string; reason: string })[]
 }
