@@ -135,7 +135,8 @@ program
     const sealed = found.map(({ count, what }) => `${count} more ${what}`).join(' and ')
     if (json) printJson({ ...Object.fromEntries(found.map(({ field, count }) => [field, count])), unopened })
     else if (found.some(({ count }) => count > 0)) print(`The newest key seals ${sealed}.`)
-    else if (unopened.length === 0) print(`All ${found.map(({ what }) => what).join(' and ')} already use the newest key.`)
+    else if (unopened.length === 0)
+      print(`All ${found.map(({ what }) => what).join(' and ')} already use the newest key.`)
     for (const { tenant, reason, ...id } of unopened)
       process.stderr.write(`  ${tenant} ${Object.entries(id).flat().join(' ')}: ${reason}\n`)
     if (unopened.length > 0) process.exitCode = 1

@@ -62,22 +62,6 @@ t.test('noPagination returns all orders, newest first, whatever the page', async
     t.equal((await get(`/order?${query}`)).body.meta.total, total, query)
 })
 
-t.test('a page is read in one statement', async t => {
-  let count = 0
-  const onAcquire = () => count++
-  pool.on('acquire', onAcquire)
-  t.teardown(() => pool.off('acquire', onAcquire))
-  const readPage = async (size: number) => {
-    count = 0
-    const { data } = (await get(`/order?per_page=${size}`)).body
-    return { data, connections: count }
-  }
-  for (const size of [1, 1000]) {
-    const { data, connections } = await readPage(size)
-    t.strictSame([connections, data.length], [1, size])
-  }
-})
-
 t.test('filters and a cursor narrow a whole list; the count matches the rows', async t => {
   const table: [query: string, sql: string][] = [
     ['order_no=77', `order_no = '77'`],

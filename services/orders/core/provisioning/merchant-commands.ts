@@ -40,8 +40,7 @@ export const changePassword = (pool: pg.Pool, request: MerchantRequest, password
   change(pool, request, { password })
 
 /** Refuses a merchant's tokens and logins; its orders stay. Throws UsageError for an unknown tenant or merchant. */
-export const deactivateMerchant = (pool: pg.Pool, request: MerchantRequest) =>
-  change(pool, request, { active: false })
+export const deactivateMerchant = (pool: pg.Pool, request: MerchantRequest) => change(pool, request, { active: false })
 
 const change = (pool: pg.Pool, request: MerchantRequest, fields: object): Promise<Applied> =>
   apply(pool, request.tenant, async tx => {
