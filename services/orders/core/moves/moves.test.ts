@@ -81,7 +81,7 @@ t.test('refuses an unknown field of a move and suggests the nearest known one', 
     ofCapabilities.body,
     refusal({
       collected: ['The collected field is not known.'],
-      reason_code: ['The reason_code field is not known.'],
+      reason_code: ['The reason code field is not known.'],
     }),
   )
   t.equal(await readStatus('DM10000015'), 'key_2')
