@@ -71,8 +71,11 @@ export interface Capability {
   readonly addCommands?: (program: Command, withPool: WithPool, loaded: Capabilities) => void
   /** Seals its secrets of all tenants with the newest key, for `keys rotate`. */
   readonly rotateKeys?: (pool: pg.Pool, keyring: Keyring) => Promise<Rotated>
-  /** Repairs its rows after a restored backup; returns counts of what it skipped, for the report of `restored`. */
-  readonly repair?: (tx: Tx, tenant: string, since: Date) => Promise<Readonly<Record<string, number>>>
+  /**
+   * Repairs its rows after a restored backup; returns counts of what it skipped, for the report of `restored`. Without
+   * `since`, the database of orders was not restored: it changes nothing.
+   */
+  readonly repair?: (tx: Tx, tenant: string, since: Date | undefined) => Promise<Readonly<Record<string, number>>>
 }
 
 /** Holds the capabilities that are loaded, by name. */

@@ -255,7 +255,7 @@ t.test('after a restore an endpoint does not wait for positions that are given a
   const { sender, addReceiver, book, pool, rows } = await webhooksFixture(t)
   const { receiver } = await addReceiver()
   await rows('update webhook_endpoints set position = 1000, replay_after = 3, replay_to = 1000')
-  await inTenant(pool, 'demo', (tx: Tx) => repairFeeds(tx, 'demo'))
+  await inTenant(pool, 'demo', (tx: Tx) => repairFeeds(tx, 'demo', new Date()))
   sender.start()
   await book(1)
   await waitUntil('the event arrives', () => receiver.accepted.length === 1)
