@@ -15,28 +15,30 @@ export const chooseCapabilities = (list: List<unknown>, setting: string): readon
   return Object.keys(list).filter(name => words.includes(name) || setting.trim() === 'all')
 }
 
-/** Says what is wrong with the setting `name` of capabilities; undefined: nothing is. */
-const findProblem = (name: string, list: List<unknown>, setting: string): string | undefined => {
+/** Says what is wrong with a setting of capabilities; undefined: nothing is. */
+export const findCapabilitiesProblem = (list: List<unknown>, setting: string): string | undefined => {
   if (['all', 'none'].includes(setting.trim())) return undefined
   const words = setting.split(',').map(word => word.trim())
   const known = Object.keys(list).join(', ')
   const unknown = words.find(word => !Object.hasOwn(list, word))
-  if (unknown !== undefined)
-    return `${name} must be all, none, or some of ${known}, with commas between; not ${JSON.stringify(unknown)}`
+  if (unknown !== undefined) return `must be all, none, or some of ${known}, with commas between; not ${JSON.stringify(unknown)}`
   const lacking = words.flatMap(word =>
     (list[word]?.needs ?? []).flatMap(needed => (words.includes(needed) ? [] : [`${word} needs ${needed}`])),
   )
-  return lacking.length > 0 ? `${name} must name what others need: ${lacking.join(', ')}` : undefined
+  return lacking.length > 0 ? `must name what others need: ${lacking.join(', ')}` : undefined
 }
 
-/** Defines the setting `name` that chooses the capabilities of a service. */
+/** Defines the setting `name`, which chooses the capabilities of a service. */
 export const CapabilityNames = (name: string, list: List<unknown>): TSchema & { static: string } =>
   Type.String({
     default: 'all',
     maxLength: 1000,
     description: `the capabilities that the service loads: all, none, or some of ${Object.keys(list).join(', ')}`,
     must: 'be all, none, or names with commas between',
-    problem: (text: string) => findProblem(name, list, text),
+    problem: (text: string) => {
+      const problem = findCapabilitiesProblem(list, text)
+      return problem && `${name} ${problem}`
+    },
   })
 
 /** Imports the capabilities that a setting chooses, by name; nothing of the others is loaded. */
