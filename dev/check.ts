@@ -29,7 +29,7 @@ const checkTypes = (): boolean => {
   // Fails if the compiler changes its wording: an unreadable list would otherwise pass as one without imports.
   const upward = imports.length > 0 ? findUpwardImports(imports) : ['tsc --explainFiles lists no imports.']
   process.stdout.write(stdout.slice(0, listed) + upward.map(sentence => `${sentence}\n`).join(''))
-  const others = ['portal', 'examples'].map(folder => run(compiler, ['-p', folder]).status)
+  const others = ['portal', 'examples'].map(folder => run(compiler, [...oneChecker, '-p', folder]).status)
   return status === 0 && upward.length === 0 && others.every(ended => ended === 0)
 }
 
