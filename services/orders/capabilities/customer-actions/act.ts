@@ -9,15 +9,9 @@ import { nameStatus } from '../../core/moves/check-moves.ts'
 import { type ChangeOptions, limitLockWait, moveIn } from '../../core/moves/move.ts'
 import { findStatuses, keepStatusSet } from '../../core/statuses/status-queries.ts'
 import { cancelledKey, confirmedKey, isFinal, type Statuses } from '../../core/statuses/statuses.ts'
-import type { Facets, Read } from '../../core/tracking/facets.ts'
+import type { FacetStore, Facets, Read } from '../../core/tracking/facets.ts'
 import { viewDetails } from '../../core/tracking/order-details.ts'
-import {
-  type FacetStore,
-  findTracked,
-  isWaybill,
-  type OrderRow,
-  type TrackedRow,
-} from '../../core/tracking/read-orders.ts'
+import { findTracked, isWaybill, type OrderRow, type TrackedRow } from '../../core/tracking/read-orders.ts'
 import { checkFields } from '../editing/check-edit.ts'
 import { editIn, lockOrder, withCatalogue } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { type FacetFlags, type Facets, flagsSql } from './facets.ts'
+import { type FacetFlags, type FlaggedFacets, flagsSql } from './facet-flags.ts'
 import type { OrderView } from './order-schema.ts'
 
 type Named = 'merchant' | 'merchant_business_id' | 'merchant_business_name' | 'status' | 'currency'
@@ -54,11 +54,6 @@ export interface OrderStore {
   readonly catalogues: Catalogues
 }
 
-/** Also gives the facets that capabilities add to orders. */
-export interface FacetStore extends OrderStore {
-  readonly facets: Facets
-}
-
 /** Pairs an order with a catalogue that has its names. */
 export interface TrackedOrder {
   readonly row: TrackedRow
@@ -80,7 +75,7 @@ export const orderColumnsSql = `
 
 const isAmongSql = 'tenant_id = $1 and waybill_number = any($2::text[])'
 
-const trackedOrdersSql = (facets: Facets): string => `
+const trackedOrdersSql = (facets: FlaggedFacets): string => `
   select ${orderColumnsSql}${flagsSql(facets, 'orders', 'one')}, (
       select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at',
         ${isoTime('event.happened_at')},
@@ -94,7 +89,7 @@ const trackedOrdersSql = (facets: Facets): string => `
 /** Reads one order with its timeline in the caller's transaction; returns undefined when there is none. */
 export const findTracked = async (
   tx: Tx,
-  facets: Facets,
+  facets: FlaggedFacets,
   tenant: string,
   waybill: string,
 ): Promise<TrackedRow | undefined> =>
@@ -148,7 +143,7 @@ export type FindOrder = (
 /**
  * Creates the finder of orders. Each spelling takes one round trip of a prepared statement that concurrent reads share.
  */
-export const createOrderFinder = (store: FacetStore): FindOrder => {
+export const createOrderFinder = (store: OrderStore & { readonly facets: FlaggedFacets }): FindOrder => {
   const text = trackedOrdersSql(store.facets)
   const select = (tenant: string, waybills: readonly string[]) => ({
     name: 'find_tracked_orders',
