@@ -6,8 +6,6 @@ import {
   PositiveInteger,
   PostgresUrl,
   requestSettings,
-  ServiceToken,
-  ServiceUrl,
   tracingSettings,
 } from '@courier/shared/config.ts'
 import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
