@@ -91,12 +91,30 @@ export const blockStart = '<!-- Written by dev/layers.ts. -->'
 export const blockEnd = '<!-- End of what dev/layers.ts writes. -->'
 
 export const writeFolders = (page: string): string => {
-  const tables = Object.entries(layers).map(([name, folders]) => {
-    const rows = folders.map(([folder, purpose]) => `| ${folder === '.' ? '*root*' : `\`${folder}/\``} | ${purpose} |`)
-    return [`| \`${name}/\` | |`, '|---|---|', ...rows].join('\n')
-  })
+  const isCapability = ([folder]: readonly [string, string]): boolean => folder.startsWith('capabilities/')
+  const services = Object.entries(layers).filter(([name]) => name.startsWith('services/'))
+  const tables = [
+    ...services.map(([name, folders]) =>
+      writeTable(
+        `${name}/`,
+        folders.filter(each => !isCapability(each)),
+      ),
+    ),
+    ...services.map(([name, folders]) => writeTable(`${name}/capabilities/`, folders.filter(isCapability))),
+    ...Object.entries(layers)
+      .filter(([name]) => !name.startsWith('services/'))
+      .map(([name, folders]) => writeTable(`${name}/`, folders)),
+  ]
   const [before = '', after = ''] = [page.split(blockStart)[0], page.split(blockEnd)[1]]
   return [`${before}${blockStart}`, ...tables, `${blockEnd}${after}`].join('\n\n')
+}
+
+const writeTable = (name: string, folders: readonly (readonly [string, string])[]): string => {
+  const rows = folders.map(([folder, purpose]) => {
+    const shown = folder.replace(/^capabilities\//, '')
+    return `| ${folder === '.' ? '*root*' : `\`${shown}/\``} | ${purpose} |`
+  })
+  return [`| \`${name}\` | |`, '|---|---|', ...rows].join('\n')
 }
 
 interface Import {

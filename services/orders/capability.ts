@@ -52,7 +52,7 @@ export interface Rotated {
 
 /**
  * Describes a capability: a folder that a setting leaves out, which the core does not know. It may meet the core here
- * and nowhere else (docs/contributors/architecture.md).
+ * and nowhere else (docs/contributors/architecture.md#capabilities).
  */
 export interface Capability {
   /** Creates what its routes and workers share, once for each process. */

@@ -15,7 +15,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { readVersion } from '../../core/catalogue/queries.ts'
 import type { ChangeOptions } from '../../core/moves/move.ts'
-import type { FacetStore } from '../../core/tracking/facets.ts'
+import type { FacetStore } from '../../core/tracking/read-orders.ts'
 import { act, type Result } from './act.ts'
 
 interface CustomerActionsOptions extends ChangeOptions, FacetStore {

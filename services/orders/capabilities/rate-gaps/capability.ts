@@ -3,7 +3,7 @@ import { deleteOldGaps } from './queries.ts'
 import { createRateGaps } from './recorder.ts'
 import { rateGapRoutes } from './routes.ts'
 
-/** Reports the combinations of cities that rate cards lack (docs/operators/runbook.md#rates-that-are-missing). */
+/** Reports the combinations of cities that rate cards lack (docs/staff/portal.md#screens). */
 export const rateGaps: Capability = {
   start: core => {
     const gaps = createRateGaps(core.pool, core.logger)

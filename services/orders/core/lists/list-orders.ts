@@ -2,8 +2,9 @@ import type { DateOrTime } from '@courier/shared/lists/dates.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
 import { fromDeliveries, fromFailedAttempts } from '../statuses/status-queries.ts'
-import { type FlaggedFacets, flagsSql } from '../tracking/facet-flags.ts'
-import { type ListedRow, orderColumnsSql } from '../tracking/read-orders.ts'
+import { type Facets, flagsSql } from '../tracking/facets.ts'
+import type { ListedRow } from '../tracking/order-rows.ts'
+import { orderColumnsSql } from '../tracking/read-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched, searchSql } from './search.ts'
 
@@ -26,16 +27,11 @@ interface Window {
 export const maxCounted = 10_000
 
 /** Returns rows for `viewOrders`: the orders of a tenant that match the filter, newest first. */
-export const listOrders = (tx: Tx, facets: FlaggedFacets, tenant: string, filter: OrderFilter, window: Window) =>
+export const listOrders = (tx: Tx, facets: Facets, tenant: string, filter: OrderFilter, window: Window) =>
   tx.rows<ListedRow>(selectOrders(facets, tenant, filter, window))
 
 /** Returns the statement of `listOrders`. It looks up facets only for the page, not for the orders before it. */
-export const selectOrders = (
-  facets: FlaggedFacets,
-  tenant: string,
-  filter: OrderFilter,
-  { after, offset, limit }: Window,
-) => {
+export const selectOrders = (facets: Facets, tenant: string, filter: OrderFilter, { after, offset, limit }: Window) => {
   const values: unknown[] = [tenant]
   const conditions = writeConditions(filter, values, after)
   const text = `

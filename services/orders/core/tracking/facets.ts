@@ -1,7 +1,6 @@
 import type { TProperties } from '@sinclair/typebox'
 import type pg from 'pg'
-import { type FacetFlags, isListed, toFlag } from './facet-flags.ts'
-import type { OrderRow, OrderStore, TrackedOrder } from './read-orders.ts'
+import type { FacetFlags, Flag, OrderRow, TrackedOrder } from './order-rows.ts'
 
 /** Runs a query of the tenant, whether or not in a transaction. */
 export type Read = <Row extends pg.QueryResultRow>(query: pg.QueryConfig) => Promise<Row[]>
@@ -37,12 +36,18 @@ interface ShownInOne<Found> {
 /** Holds the facets of all capabilities, by name. */
 export type Facets = ReadonlyMap<string, Facet>
 
-/** Gives access to the orders, and to the facets that capabilities add to them. */
-export interface FacetStore extends OrderStore {
-  readonly facets: Facets
-}
+const toFlag = (name: string): Flag => `has_${name.replaceAll('-', '_')}`
 
 type FlaggedRow = Pick<OrderRow, 'waybill_number'> & FacetFlags
+
+const isListed = ({ inLists }: Facet): boolean => inLists !== undefined
+
+/** Selects the flags of the facets, after a comma each: all of them, or only those shown in lists. */
+export const flagsSql = (facets: Facets, table: string, shownIn: 'lists' | 'one'): string =>
+  [...facets]
+    .filter(([, facet]) => shownIn === 'one' || isListed(facet))
+    .map(([name, { existsSql }]) => `, ${existsSql(table)} as ${toFlag(name)}`)
+    .join('')
 
 /** Defines the fields that facets add to orders in lists. */
 export const listFields = (facets: Facets): TProperties =>

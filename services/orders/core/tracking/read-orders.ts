@@ -5,48 +5,8 @@ import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { type FacetFlags, type FlaggedFacets, flagsSql } from './facet-flags.ts'
-import type { OrderView } from './order-schema.ts'
-
-type Named = 'merchant' | 'merchant_business_id' | 'merchant_business_name' | 'status' | 'currency'
-type NamedCity = `${'origin' | 'destination'}_${'city' | 'state'}_name`
-
-/**
- * Describes an order as it is stored, with ids in place of names. Times in this file are ISO 8601, UTC, with six
- * decimals.
- */
-export interface OrderRow extends Readonly<Omit<OrderView, Named | NamedCity>> {
-  /** Identifies the version of the catalogue in the same snapshot; that version names all ids here. */
-  readonly version: string
-  readonly merchant_id: string
-  readonly business_id: number
-  readonly status_key: string
-}
-
-/** Describes an order in a list, with the flags of the facets that lists show. */
-export type ListedRow = OrderRow & FacetFlags
-
-/** Says who moved or changed an order. */
-export interface ByActor {
-  readonly staff_name: string | null
-  /** null: staff or, without a name, the merchant. For a merchant, staff_name names the person who acted. */
-  readonly actor: 'customer' | 'merchant' | null
-}
-
-export interface EventRow extends ByActor {
-  readonly status_key: string
-  readonly happened_at: string
-  readonly note: string | null
-  readonly reason_code: string | null
-  /** Is false for a move that staff took back, and for the return to the status before it. */
-  readonly is_counted: boolean
-}
-
-/** Describes one order, with the flags of all facets. */
-export type TrackedRow = ListedRow & {
-  /** Lists the events, newest first; empty once they are archived. */
-  readonly timeline: readonly EventRow[]
-}
+import { type Facets, flagsSql } from './facets.ts'
+import type { OrderRow, TrackedOrder, TrackedRow } from './order-rows.ts'
 
 /** Gives access to the orders, and to the catalogues that name what the orders refer to. */
 export interface OrderStore {
@@ -54,10 +14,9 @@ export interface OrderStore {
   readonly catalogues: Catalogues
 }
 
-/** Pairs an order with a catalogue that has its names. */
-export interface TrackedOrder {
-  readonly row: TrackedRow
-  readonly catalogue: Catalogue
+/** Also gives the facets that capabilities add to orders. */
+export interface FacetStore extends OrderStore {
+  readonly facets: Facets
 }
 
 /** Selects the phone number as the merchant typed it (migration 0041). */
@@ -75,7 +34,7 @@ export const orderColumnsSql = `
 
 const isAmongSql = 'tenant_id = $1 and waybill_number = any($2::text[])'
 
-const trackedOrdersSql = (facets: FlaggedFacets): string => `
+const trackedOrdersSql = (facets: Facets): string => `
   select ${orderColumnsSql}${flagsSql(facets, 'orders', 'one')}, (
       select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at',
         ${isoTime('event.happened_at')},
@@ -89,7 +48,7 @@ const trackedOrdersSql = (facets: FlaggedFacets): string => `
 /** Reads one order with its timeline in the caller's transaction; returns undefined when there is none. */
 export const findTracked = async (
   tx: Tx,
-  facets: FlaggedFacets,
+  facets: Facets,
   tenant: string,
   waybill: string,
 ): Promise<TrackedRow | undefined> =>
@@ -143,7 +102,7 @@ export type FindOrder = (
 /**
  * Creates the finder of orders. Each spelling takes one round trip of a prepared statement that concurrent reads share.
  */
-export const createOrderFinder = (store: OrderStore & { readonly facets: FlaggedFacets }): FindOrder => {
+export const createOrderFinder = (store: FacetStore): FindOrder => {
   const text = trackedOrdersSql(store.facets)
   const select = (tenant: string, waybills: readonly string[]) => ({
     name: 'find_tracked_orders',
