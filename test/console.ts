@@ -12,12 +12,14 @@ const password = 'courier-demo'
 const members = { admin: 'Dilani Perera', viewer: 'Saman Fernando' }
 type Role = keyof typeof members
 
+type OrdersSettings = NonNullable<Parameters<typeof buildOrders>[1]>
+
 /** Starts both services in this process, each at an origin of its own, with staff and the simulator's templates. */
-export const startConsole = async (t: Test) => {
+export const startConsole = async (t: Test, settings: Partial<OrdersSettings> = {}) => {
   const host = '127.0.0.1'
   const port = await findFreePort()
   const messages = createServiceClient({ baseUrl: `http://${host}:${port}`, serviceToken })
-  const orders = await buildOrders(t, { serviceToken, portalOrigins: `http://${host}:${port}`, messages })
+  const orders = await buildOrders(t, { serviceToken, portalOrigins: `http://${host}:${port}`, messages, ...settings })
   const ordersUrl = await orders.app.listen({ host, port: 0 })
   const client = createOrdersClient({ url: ordersUrl, serviceToken, logger: pino({ level: 'silent' }) })
   t.teardown(() => client.close())
