@@ -22,14 +22,8 @@ import { addStaffCommands } from './core/access/staff-admin.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
 import { migrateOrders } from './core/database/migrate.ts'
 import { takeTimelines } from './core/lists/archive.ts'
-import { applyTenant } from './core/provisioning/apply.ts'
 import { checkFile } from './core/provisioning/check-file.ts'
-import {
-  addMerchant,
-  changePassword,
-  deactivateMerchant,
-  type NewMerchant,
-} from './core/provisioning/merchant-commands.ts'
+import type { NewMerchant } from './core/provisioning/merchant-commands.ts'
 import { addTrackingKeyCommands } from './core/tracking/tracking-key-commands.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
@@ -38,9 +32,12 @@ const withPool = openPool('orders admin', () => settings().ORDERS_DATABASE_URL)
 
 const program = new Command('orders').description("The operator's commands of the orders service.")
 
+const { ORDERS_CAPABILITIES } = loadConfigOrExit(Type.Object(capabilitySettings), process.env)
+/** Lists commands that use no capability: loading these would take most of the time of such a command. */
+const withoutCapabilities = ['migrate', 'token', 'staff', 'audit', 'archive', 'tracking-keys']
 const loaded = await loadCapabilities(
   all,
-  loadConfigOrExit(Type.Object(capabilitySettings), process.env).ORDERS_CAPABILITIES,
+  withoutCapabilities.includes(process.argv[2] ?? '') ? 'none' : ORDERS_CAPABILITIES,
 )
 const companyFile = createCompanyFile(loaded)
 
@@ -54,6 +51,7 @@ program
   .option('--json', 'print JSON', false)
   .action(async (path, { dryRun = false, json }) => {
     const checked = checkFile(await readJson(path), companyFile)
+    const { applyTenant } = await import('./core/provisioning/apply.ts')
     const result =
       checked.kind === 'refused'
         ? checked
@@ -81,13 +79,14 @@ const addMerchantCommand = (
     .option('--json', 'print JSON', false)
     .action(async ({ json, ...request }) => printApplied(what, await act(request), { dryRun: false, json }))
 
+const loadMerchants = () => import('./core/provisioning/merchant-commands.ts')
 const readPassword = () => readSecret('MERCHANT_PASSWORD', 'password of the merchant')
 const append = (text: string, texts: string[] = []): string[] => [...texts, text]
 
 const addDescription = 'create a merchant; its password comes from MERCHANT_PASSWORD or the terminal'
 addMerchantCommand('add', addDescription, 'The merchant', async request => {
   const password = await readPassword()
-  return withPool(pool => addMerchant({ pool, companyFile }, request, password))
+  return withPool(async pool => (await loadMerchants()).addMerchant({ pool, companyFile }, request, password))
 })
   .requiredOption('--name <name>', 'the name of the merchant')
   .option('--rate-card <name>', 'a rate card of the tenant; without one, the orders of the merchant are refused')
@@ -96,12 +95,12 @@ addMerchantCommand('add', addDescription, 'The merchant', async request => {
 const passwordDescription = 'set a new password, from MERCHANT_PASSWORD or the terminal; logins with the old one end'
 addMerchantCommand('password', passwordDescription, 'The password', async request => {
   const password = await readPassword()
-  return withPool(pool => changePassword({ pool, companyFile }, request, password))
+  return withPool(async pool => (await loadMerchants()).changePassword({ pool, companyFile }, request, password))
 })
 
 const deactivateDescription = 'refuse the tokens and logins of a merchant; its orders stay'
 addMerchantCommand('deactivate', deactivateDescription, 'The merchant', request =>
-  withPool(pool => deactivateMerchant({ pool, companyFile }, request)),
+  withPool(async pool => (await loadMerchants()).deactivateMerchant({ pool, companyFile }, request)),
 )
 
 addStaffCommands(program, withPool)

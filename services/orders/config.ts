@@ -23,7 +23,7 @@ export const databaseSettings = {
   ),
 }
 
-export const capabilitySettings = { ORDERS_CAPABILITIES: CapabilityNames(capabilities) }
+export const capabilitySettings = { ORDERS_CAPABILITIES: CapabilityNames('ORDERS_CAPABILITIES', capabilities) }
 
 /** Lists the settings of the connection to the notifier. */
 export const notifierSettings = {

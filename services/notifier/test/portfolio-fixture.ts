@@ -5,9 +5,17 @@ import { createFixture, messageTo, until } from './fixture.ts'
 
 export const phone = (index: number): string => `077${String(1_000_000 + index)}`
 
+export const wabaId = '102290129340398'
+
 /** Prepares a number whose portfolio may reach `limit` people a day, and a queue that a test starts. */
-export const prepareLimit = async (t: Test, limit = 25) => {
-  const fixture = await createFixture(t, { isRunning: false, wabaId: '102290129340398' })
+export const prepareLimit = async (t: Test, limit = 25) =>
+  limitPortfolio(await createFixture(t, { isRunning: false, wabaId }), limit)
+
+/** Limits the portfolio of a number that is prepared already. */
+export const limitPortfolio = async <Fixture extends Awaited<ReturnType<typeof createFixture>>>(
+  fixture: Fixture,
+  limit: number,
+) => {
   const { accept, control, rows, pool, queue } = fixture
   control.behave({ portfolio_limit: limit })
   await readDueLimits(fixture)

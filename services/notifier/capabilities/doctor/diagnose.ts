@@ -1,9 +1,9 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { judgeNumber, judgeToken, wordFailure } from '../../core/channels/health.ts'
-import { type ChannelDependencies, newestToken } from '../../core/channels/secrets.ts'
+import type { ChannelDependencies } from '../../core/channels/secrets.ts'
 import { findSilentSince } from '../../core/channels/silent.ts'
-import { type Channel, noToken, readChannel } from '../../core/channels/view.ts'
+import { type Channel, noToken, readWithToken } from '../../core/channels/view.ts'
 import { findTenant } from '../../core/conversations/queries.ts'
 import { findPrice } from '../../core/costs/price.ts'
 import { findTariffs } from '../../core/costs/queries.ts'
@@ -56,15 +56,15 @@ export const diagnose = async (
 }
 
 const readStored = async (tx: Tx, { keyring }: DoctorDependencies, tenant: string, phoneNumberId: string) => {
-  const channel = await readChannel(tx, tenant, phoneNumberId)
-  if (!channel) return undefined
+  const known = await readWithToken(tx, keyring, { tenant, phoneNumberId })
+  if (!known) return undefined
   const now = new Date()
   const settings = await findTenant(tx, tenant)
   const next = { category: 'utility', country: settings?.country, at: now, isWindowOpen: false }
   return {
-    channel,
+    channel: known.channel,
     now,
-    accessToken: (await newestToken(tx, keyring, { tenant, phoneNumberId }))?.accessToken,
+    accessToken: known.newest?.accessToken,
     signals: await findSignals(tx, tenant, phoneNumberId),
     silentSince: await findSilentSince(tx, tenant, phoneNumberId),
     rules: await countRules(tx, tenant),
@@ -109,10 +109,7 @@ export const subscribe = async (
   phoneNumberId: string,
   by: Actor,
 ): Promise<Subscribed | undefined> => {
-  const found = await inTenant(pool, tenant, async (tx: Tx) => {
-    const channel = await readChannel(tx, tenant, phoneNumberId)
-    return channel && { channel, newest: await newestToken(tx, keyring, { tenant, phoneNumberId }) }
-  })
+  const found = await inTenant(pool, tenant, (tx: Tx) => readWithToken(tx, keyring, { tenant, phoneNumberId }))
   if (!found) return undefined
   const { channel, newest } = found
   if (!newest) return { kind: 'refused', reason: noToken }

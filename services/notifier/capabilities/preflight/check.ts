@@ -1,5 +1,5 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import type { Limit } from '../../core/channels/portfolio.ts'
+import type { findLimits } from '../../core/channels/portfolio.ts'
 import { expiresAt, isOpen } from '../../core/conversations/conversation.ts'
 import { findPhoneCountry } from '../../core/conversations/phone-number.ts'
 import { chooseChannel } from '../../core/conversations/queries.ts'
@@ -27,7 +27,7 @@ interface Examined {
 interface PreflightContext extends SendingContext {
   readonly tariffs: TenantTariffs
   /** Holds the limits of the tenant's numbers, by phone number id. */
-  readonly limits: ReadonlyMap<string, Limit>
+  readonly limits: Awaited<ReturnType<typeof findLimits>>
 }
 
 /** Predicts the outcome of the message if it were sent now. */
@@ -41,9 +41,11 @@ export const runPreflight = (examined: Examined, context: PreflightContext): Pre
   const { lastInboundAt = null, optedOutAt = null, marketingOutAt = null } = conversation ?? {}
   const hours = checked?.hours ?? (body.respect_hours ? context.hours : undefined)
   const predicted = checked && channel ? predictLeaving(checked, channel, known, context) : stay(null, errors)
-  const isCounted = checked && channel && !isOpen(lastInboundAt, context.now)
-  const limit = isCounted ? (context.limits.get(channel.phone_number_id) ?? null) : null
-  const left = predicted.leaves_at && limit?.left === 0 ? stay(waitsForRoom) : predicted
+  const portfolio = channel && !isOpen(lastInboundAt, context.now) && context.limits.get(channel.phone_number_id)
+  const limit = checked && portfolio && !portfolio.reached.has(checked.recipient) ? portfolio.limit : null
+  const opensAt = limit?.opens_at ?? predicted.leaves_at
+  const isLate = predicted.leaves_at && opensAt && opensAt > predicted.leaves_at
+  const left = isLate ? { ...predicted, leaves_at: opensAt, waits_for: waitsForRoom } : predicted
   const at = left.leaves_at ?? context.now
   return {
     status: checked ? firstStatus(checked) : 'refused',

@@ -46,18 +46,19 @@ const preflight = async (dependencies: WaybillDependencies, tenant: string, give
   const { errors, toPath } = batch
   const requests = await readRequests(dependencies, tenant, batch)
   if (!requests) throw refusal(isMalformed ? { kind: 'refused', errors } : { kind: 'orders_away' })
-  return inTenant(dependencies.pool, tenant, async (tx: Tx) => {
-    const { context, checked } = await checkBatch(tx, tenant, requests, findConversation)
-    if (isMalformed || errors.isFull) throw refusal({ kind: 'refused', errors })
-    const known = { ...context, tariffs: await findTariffs(tx, tenant), limits: await findLimits(tx, tenant) }
-    const byPath = Map.groupBy(Object.entries(errors.all), ([path]) => /^messages\.\d+\./.exec(path)?.[0] ?? '')
-    return batch.messages.flatMap((body, index) => {
-      const path = toPath(index)
-      const found = byPath.get(path)?.map(([name, sentences]) => [name.slice(path.length), sentences])
-      const examined = { request: requests.messages[index], checked: found ? undefined : checked[index] }
-      return body ? [runPreflight({ body, ...examined, errors: Object.fromEntries(found ?? []) }, known)] : []
-    })
+  const { context, checked, tariffs } = await inTenant(dependencies.pool, tenant, async (tx: Tx) => {
+    return { ...(await checkBatch(tx, tenant, requests, findConversation)), tariffs: await findTariffs(tx, tenant) }
   }).catch(withoutDoubt)
+  if (isMalformed || errors.isFull) throw refusal({ kind: 'refused', errors })
+  const recipients = checked.flatMap(message => message?.recipient ?? [])
+  const known = { ...context, tariffs, limits: await findLimits(dependencies.pool, tenant, recipients) }
+  const byPath = Map.groupBy(Object.entries(errors.all), ([path]) => /^messages\.\d+\./.exec(path)?.[0] ?? '')
+  return batch.messages.flatMap((body, index) => {
+    const path = toPath(index)
+    const found = byPath.get(path)?.map(([name, sentences]) => [name.slice(path.length), sentences])
+    const examined = { request: requests.messages[index], checked: found ? undefined : checked[index] }
+    return body ? [runPreflight({ body, ...examined, errors: Object.fromEntries(found ?? []) }, known)] : []
+  })
 }
 
 const isBulk = (body: unknown): boolean =>

@@ -50,10 +50,14 @@ export const Preflight = Type.Object(
       description: 'The reason why the message leaves later than requested, or not yet.',
     }),
     limit: orNull(
-      Type.Object({ max_people: Type.Integer({ examples: [250] }), left: Type.Integer({ examples: [219] }) }),
+      Type.Object({
+        max_people: Type.Integer({ examples: [250] }),
+        left: Type.Integer({ examples: [219] }),
+        opens_at: orNull(Time(), { description: 'Null if one more message may leave now; else when, about.' }),
+      }),
       {
         description:
-          'The people whom the portfolio of the channel may reach in 24 hours, and may still reach; null: no known limit, or the open window makes it void.',
+          'The people whom the portfolio of the channel may reach in 24 hours, and may still reach; null: no known limit, or the message takes no room.',
       },
     ),
     price: PriceView,

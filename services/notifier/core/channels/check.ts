@@ -10,8 +10,8 @@ import { judge } from './health.ts'
 import { storeRead } from './portfolio.ts'
 import { own } from './prove.ts'
 import { findChannel, resumeChannel, updateChannel } from './queries.ts'
-import { type ChannelDependencies, newestToken, promoteToken } from './secrets.ts'
-import { keptByAnother, noToken, noWebhooks, readChannel, unproven } from './view.ts'
+import { type ChannelDependencies, promoteToken } from './secrets.ts'
+import { keptByAnother, noToken, noWebhooks, readWithToken, unproven } from './view.ts'
 
 export const Checked = Type.Object(
   {
@@ -36,10 +36,7 @@ export const checkChannel = async (
   by: Actor,
 ): Promise<{ checked: Checked; isResumed: boolean } | undefined> => {
   const { pool, keyring, api } = dependencies
-  const found = await inTenant(pool, tenant, async (tx: Tx) => {
-    const channel = await readChannel(tx, tenant, phoneNumberId)
-    return channel && { channel, newest: await newestToken(tx, keyring, { tenant, phoneNumberId }) }
-  })
+  const found = await inTenant(pool, tenant, (tx: Tx) => readWithToken(tx, keyring, { tenant, phoneNumberId }))
   if (!found) return undefined
   const { channel, newest } = found
   if (!newest) return { checked: withoutToken, isResumed: false }

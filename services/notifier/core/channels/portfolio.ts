@@ -9,22 +9,17 @@ import { type ChannelDependencies, newestToken } from './secrets.ts'
 type Reader = Pick<ChannelDependencies, 'pool' | 'keyring' | 'api'>
 
 /**
- * Reads the messaging limit of a number's portfolio, and the number's quality, and stores both. Stores nothing if the
- * API refuses: versions before v24.0 do not know the limit.
+ * Stores what a read of a number's limit and quality found. Stores nothing if the API refuses: versions before v24.0 do
+ * not know the limit.
  */
-export const readLimit = async ({ pool, api }: Reader, tenant: string, phoneNumberId: string, accessToken: string) =>
-  storeRead(pool, tenant, phoneNumberId, await api.portfolio({ accessToken }, phoneNumberId))
-
-/** Stores what a read of the limit found, if it was received. */
 export const storeRead = async (
   pool: pg.Pool,
   tenant: string,
   phoneNumberId: string,
   response: Awaited<ReturnType<Reader['api']['portfolio']>>,
-) => {
+): Promise<void> => {
   if (response.kind === 'received')
     await inAllTenants(pool, (tx: Tx) => storeLimit(tx, tenant, phoneNumberId, response.value))
-  return response
 }
 
 /**
@@ -76,7 +71,7 @@ export const readDueLimits = async (reader: Reader): Promise<void> => {
   const reads = due.map(async ({ tenant, phoneNumberId }) => {
     const find = (tx: Tx) => newestToken(tx, reader.keyring, { tenant, phoneNumberId })
     const token = await inTenant(reader.pool, tenant, find)
-    if (token) await readLimit(reader, tenant, phoneNumberId, token.accessToken)
+    if (token) await storeRead(reader.pool, tenant, phoneNumberId, await reader.api.portfolio(token, phoneNumberId))
   })
   for (const read of await Promise.allSettled(reads)) if (read.status === 'rejected') throw read.reason
 }
@@ -94,12 +89,33 @@ const claimDue = (tx: Tx) =>
 export interface Limit {
   readonly max_people: number
   readonly left: number
+  /** Is about the time when one more message would leave; null means now. */
+  readonly opens_at: Date | null
 }
 
-/** Finds the known limits of the tenant's numbers, by phone number id; `left` is at most a minute old. */
-export const findLimits = async (tx: Tx, tenant: string): Promise<Map<string, Limit>> => {
-  const rows = await query<Limit & { id: string }>(tx)`
-    select c.phone_number_id as id, max_people, greatest(0, max_people - used) as left
-    from channels c join portfolios p using (portfolio_id) where c.tenant_id = ${tenant} and max_people is not null`
-  return new Map(rows.map(({ id, ...limit }) => [id, limit]))
+/**
+ * Finds the known limits of the tenant's numbers, by phone number id, at most a minute old, and those of `recipients`
+ * whom the portfolio has reached within the day: they take no room.
+ */
+export const findLimits = async (pool: pg.Pool, tenant: string, recipients: readonly string[] = []) => {
+  const rows = await inAllTenants(
+    pool,
+    (tx: Tx) =>
+      query<Limit & { id: string; reached: string[] }>(tx)`
+      select c.phone_number_id as id, max_people, room as left, array(
+          select recipient from portfolio_people r where r.portfolio_id = p.portfolio_id
+            and r.recipient = any(${recipients}::text[]) and r.reached_at > now() - interval '24 hours'
+          union select i.recipient from identities i join portfolio_people r on r.recipient = i.user_id
+          where r.portfolio_id = p.portfolio_id and i.tenant_id = c.tenant_id and i.recipient = any(${recipients}::text[])
+            and r.reached_at > now() - interval '24 hours') as reached,
+        case when waiting >= room then interval '24 hours' * (1 + (waiting - room) / greatest(max_people, 1))
+          + coalesce((select reached_at from portfolio_people r where r.portfolio_id = p.portfolio_id
+            order by reached_at limit 1 offset (waiting - room) % greatest(max_people, 1)), now()) end as opens_at
+      from channels c join portfolios p using (portfolio_id) cross join lateral (
+        select greatest(0, max_people - used) as room,
+          (select count(*)::integer from portfolio_waiting w where w.portfolio_id = p.portfolio_id) as waiting
+      ) line
+      where c.tenant_id = ${tenant} and max_people is not null`,
+  )
+  return new Map(rows.map(({ id, reached, ...limit }) => [id, { limit, reached: new Set(reached) }]))
 }

@@ -1,11 +1,12 @@
 import { query } from '@courier/shared/postgres/database.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import { NoticeView } from './notices.ts'
 import { isPhoneNumberId } from './queries.ts'
-import type { Slot } from './secrets.ts'
+import { type ChannelRef, newestToken, type Slot } from './secrets.ts'
 import type { SecretRef } from './vault.ts'
 
 const Last4 = (description: string, ...examples: string[]) => orNull(Type.String({ description }), { examples })
@@ -85,6 +86,12 @@ export const readChannels = async (tx: Tx, tenant: string, phoneNumberId?: strin
 
 export const readChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Channel | undefined> =>
   (await readChannels(tx, tenant, phoneNumberId))[0]
+
+/** Reads a channel with its newest token; undefined for an unknown number. */
+export const readWithToken = async (tx: Tx, keyring: Keyring, { tenant, phoneNumberId }: ChannelRef) => {
+  const channel = await readChannel(tx, tenant, phoneNumberId)
+  return channel && { channel, newest: await newestToken(tx, keyring, { tenant, phoneNumberId }) }
+}
 
 export const noToken = 'The channel has no access token: store one.'
 export const unproven =

@@ -1,43 +1,14 @@
 import t from 'tap'
 import { orderEvent, orderFacts } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
+import { dayMinutes, peopleByParcels, recordDay } from '../../test/recorded-day.ts'
 import { giveRules } from '../../test/rules-of-demo.ts'
 import { claimMessages } from '../sending/claim.ts'
 import { storeOutcomes } from '../sending/outcomes.ts'
 
-/** Counts the people with one parcel, two parcels, … of the day. */
-const peopleByParcels = [120, 40, 15, 5]
-const stepMinutes = 10
-const dayMinutes = 480
 /** The price of a utility message in the example of docs/staff/costs.md. */
 const price = 0.0165
-
-interface Scan {
-  readonly minute: number
-  readonly waybill: string
-  readonly phone: string
-  readonly status: string
-}
-
-/**
- * Records a day: vans are loaded within half an hour, and a person's parcels, from several merchants, are scanned
- * anywhere in their van's quarter of an hour; they are delivered at one stop, within three minutes.
- */
-const recordDay = (): Scan[] => {
-  const scans: Scan[] = []
-  let person = 0
-  for (const [index, count] of peopleByParcels.entries())
-    for (let each = 0; each < count; each++) {
-      const phone = `+94772${String(++person).padStart(6, '0')}`
-      const [van, stop] = [(person * 7) % 16, 60 + ((person * 53) % (dayMinutes - 120))]
-      for (let parcel = 0; parcel <= index; parcel++) {
-        const waybill = `D${person}-${parcel}`
-        scans.push({ minute: van + ((person * 5 + parcel * 11) % 15), waybill, phone, status: 'key_12' })
-        scans.push({ minute: stop + (parcel % 3), waybill, phone, status: 'key_13' })
-      }
-    }
-  return scans.sort((a, b) => a.minute - b.minute)
-}
+const stepMinutes = 10
 
 /** Plays the day with these fields in each rule; returns the messages that arrived and the parcels. */
 const play = async (more: object) => {

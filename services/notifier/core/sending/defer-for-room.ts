@@ -47,8 +47,7 @@ const takeRoom = async (
   const { room, known, hasLine } = await findRoom(tx, portfolio, limit, messages)
   const strangers = messages.filter(({ recipient }) => !known.includes(recipient))
   const isEnough = !hasLine && new Set(strangers.map(({ recipient }) => recipient)).size <= room
-  const granted = isEnough ? undefined : await joinLine(tx, portfolio, limit, room, strangers)
-  const late = granted ? strangers.filter(({ tenant, id }) => !granted.has(`${tenant} ${id}`)) : []
+  const late = isEnough || strangers.length === 0 ? [] : await joinLine(tx, { portfolio, limit, room }, strangers)
   await countPeople(
     tx,
     portfolio,
@@ -63,8 +62,12 @@ const lockPortfolio = async (tx: Tx, portfolio: string): Promise<number | undefi
   return rows[0]?.limit
 }
 
-/** Forgets the people who were reached a day ago, then finds the room that is left. Needs the portfolio locked. */
+/**
+ * Forgets the people who were reached a day ago, knows by their number those whom we knew by user id when they were
+ * reached, then finds the room that is left. Needs the portfolio locked.
+ */
 const findRoom = async (tx: Tx, portfolio: string, limit: number, messages: readonly ClaimedMessage[]) => {
+  const [tenants, recipients] = toColumns(messages, 'tenant', 'recipient')
   const rows = await prepared<Room>(tx, 'find_room')`
     with gone as (
       delete from portfolio_people where portfolio_id = ${portfolio} and reached_at <= now() - interval '24 hours'
@@ -72,11 +75,24 @@ const findRoom = async (tx: Tx, portfolio: string, limit: number, messages: read
     ), counted as (
       update portfolios set used = used - (select count(*)::integer from gone) where portfolio_id = ${portfolio}
       returning used
+    ), paired as (
+      update portfolio_people p set recipient = pair.recipient
+      from (
+        select distinct on (given.recipient) user_id, given.recipient
+        from unnest(${tenants}::text[], ${recipients}::text[]) as given (tenant_id, recipient)
+          join identities using (tenant_id, recipient) join portfolio_people u on u.recipient = user_id
+        where u.portfolio_id = ${portfolio} and user_id <> given.recipient
+          and not exists (select from portfolio_people n where n.portfolio_id = ${portfolio}
+            and n.recipient = given.recipient)
+      ) pair
+      where p.portfolio_id = ${portfolio} and p.recipient = user_id and p.reached_at > now() - interval '24 hours'
+      returning p.recipient
     )
     select greatest(0, ${limit}::integer - used) as room, array(
         select recipient from portfolio_people
-        where portfolio_id = ${portfolio} and recipient = any(${messages.map(({ recipient }) => recipient)}::text[])
+        where portfolio_id = ${portfolio} and recipient = any(${recipients}::text[])
           and reached_at > now() - interval '24 hours'
+        union all select recipient from paired
       ) as known,
       exists (select from portfolio_waiting where portfolio_id = ${portfolio}) as "hasLine"
     from counted`
@@ -97,18 +113,15 @@ const countPeople = async (tx: Tx, portfolio: string, messages: readonly Claimed
     where portfolio_id = ${portfolio}`
 }
 
-/**
- * Puts due messages into the line and plans when each leaves: as soon as somebody whom the portfolio reached a day
- * before makes room. Returns those of `messages` that leave now, as `tenant id`.
- */
-const joinLine = async (
-  tx: Tx,
-  portfolio: string,
-  limit: number,
-  room: number,
-  messages: readonly ClaimedMessage[],
-): Promise<Set<string>> => {
-  if (messages.length === 0) return new Set()
+interface Line {
+  readonly portfolio: string
+  readonly limit: number
+  readonly room: number
+}
+
+/** Puts due messages into the line; returns those of `messages` that may not leave now. */
+const joinLine = async (tx: Tx, line: Line, messages: readonly ClaimedMessage[]): Promise<ClaimedMessage[]> => {
+  const { portfolio } = line
   const ids = messages.map(({ id }) => id)
   await prepared(tx, 'join_line')`
     insert into portfolio_waiting (portfolio_id, tenant_id, message_id, is_marketing, created_at)
@@ -132,6 +145,16 @@ const joinLine = async (
         and t.budget_paused_at is null and p.recipient is null
         and coalesce(v.last_inbound_at <= now() - interval '24 hours', true))
     on conflict (portfolio_id, tenant_id, message_id) do nothing`
+  const leaving = await planLine(tx, line, ids)
+  return messages.filter(({ tenant, id }) => !leaving.has(`${tenant} ${id}`))
+}
+
+/**
+ * Makes the first of the line due, as many as there is room for, and plans when each of the others leaves: as soon as
+ * somebody whom the portfolio reached a day before makes room. Takes those of `ids` that leave now out of the line, and
+ * returns them as `tenant id`.
+ */
+const planLine = async (tx: Tx, { portfolio, limit, room }: Line, ids: readonly string[]): Promise<Set<string>> => {
   const rows = await prepared<{ key: string }>(tx, 'plan_line')`
     with line as materialized (
       select m.tenant_id, m.message_id, w.due_at as planned,
@@ -144,15 +167,15 @@ const joinLine = async (
       select reached_at, row_number() over (order by reached_at) as place from portfolio_people
       where portfolio_id = ${portfolio}
     ), plan as (
-      select l.*, coalesce(p.reached_at, now()) + l.position * interval '1 millisecond'
-        + interval '24 hours' * (1 + (l.position - 1) / greatest(${limit}::integer, 1)) as due_at
+      select l.*, case when l.position <= 0 then now() else coalesce(p.reached_at, now())
+        + l.position * interval '1 millisecond'
+        + interval '24 hours' * (1 + (l.position - 1) / greatest(${limit}::integer, 1)) end as due_at
       from line l left join people p on p.place = 1 + (l.position - 1) % greatest(${limit}::integer, 1)
-      where l.position > 0
     ), locked as (
-      select m.tenant_id, m.message_id, plan.due_at, plan.planned
+      select m.tenant_id, m.message_id, plan.due_at, plan.planned, plan.position
       from messages m join plan using (tenant_id, message_id)
-      where m.status = 'queued' and (plan.planned is null or m.due_at <= now()
-        or abs(extract(epoch from plan.planned - plan.due_at)) > 60)
+      where m.status = 'queued' and case when plan.position <= 0 then m.due_at > now()
+        else plan.planned is null or m.due_at <= now() or abs(extract(epoch from plan.planned - plan.due_at)) > 60 end
       for update of m skip locked
     ), late as (
       update messages m set due_at = locked.due_at, send_at = locked.due_at,
@@ -162,7 +185,7 @@ const joinLine = async (
             and r.expires_after_hours is not null
         ) then m.expires_at else greatest(m.expires_at, locked.due_at + interval '24 hours') end
       from locked where m.tenant_id = locked.tenant_id and m.message_id = locked.message_id
-      returning m.tenant_id, m.message_id, locked.due_at, locked.planned
+      returning m.tenant_id, m.message_id, locked.due_at, locked.planned, locked.position
     ), planned as (
       update portfolio_waiting w set due_at = late.due_at
       from late where w.portfolio_id = ${portfolio} and w.tenant_id = late.tenant_id and w.message_id = late.message_id
@@ -171,7 +194,7 @@ const joinLine = async (
       select l.tenant_id, l.message_id, 'queued', ${waitsForRoom}::text || '; leaves about '
         || to_char(l.due_at at time zone coalesce(t.time_zone, 'UTC'), 'YYYY-MM-DD HH24:MI')
       from late l join tenants t using (tenant_id)
-      where l.planned is null
+      where l.planned is null and l.position > 0
     ), leaving as (
       delete from portfolio_waiting w using line l
       where w.portfolio_id = ${portfolio} and w.tenant_id = l.tenant_id and w.message_id = l.message_id
@@ -182,10 +205,7 @@ const joinLine = async (
   return new Set(rows.map(({ key }) => key))
 }
 
-/**
- * Forgets what left the line by another way, and the people who were reached a day ago; then makes the first of the
- * line due, as many as there is room for.
- */
+/** Forgets what left the line by another way, and the people who were reached a day ago; then plans the line again. */
 export const openRoom = (pool: pg.Pool): Promise<void> =>
   inAllTenants(pool, async (tx: Tx) => {
     const portfolios = await prepared<{ id: string; limit: number }>(tx, 'lock_portfolios')`
@@ -193,25 +213,13 @@ export const openRoom = (pool: pg.Pool): Promise<void> =>
     where used > 0 or exists (select from portfolio_waiting w where w.portfolio_id = portfolios.portfolio_id)
     order by portfolio_id for update skip locked`
     for (const { id, limit } of portfolios) {
-      const { room, hasLine } = await findRoom(tx, id, limit ?? 1_000_000, [])
+      const max = limit ?? 1_000_000
+      const { room, hasLine } = await findRoom(tx, id, max, [])
       if (!hasLine) continue
       await prepared(tx, 'leave_line')`
       delete from portfolio_waiting w where w.portfolio_id = ${id} and not exists (
         select from messages m where m.tenant_id = w.tenant_id and m.message_id = w.message_id
           and m.status = 'queued' and coalesce(m.due_at = w.due_at, true))`
-      await prepared(tx, 'wake_line')`
-      with first as (
-        select m.tenant_id, m.message_id from portfolio_waiting w join messages m using (tenant_id, message_id)
-          join channels c on c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
-        where w.portfolio_id = ${id} and m.status = 'queued' and c.state = 'active'
-        order by w.is_marketing, w.created_at, w.message_id
-        limit ${room}::integer for update of m skip locked
-      ), woken as (
-        update messages m set due_at = least(m.due_at, now()), send_at = least(m.send_at, now())
-        from first where m.tenant_id = first.tenant_id and m.message_id = first.message_id
-        returning m.tenant_id, m.message_id, m.due_at
-      )
-      update portfolio_waiting w set due_at = woken.due_at
-      from woken where w.portfolio_id = ${id} and w.tenant_id = woken.tenant_id and w.message_id = woken.message_id`
+      await planLine(tx, { portfolio: id, limit: max, room }, [])
     }
   })
