@@ -1,16 +1,19 @@
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { capabilities } from '../services/orders/capabilities.ts'
+import { capabilities as ofNotifier } from '../services/notifier/capabilities.ts'
+import { capabilities as ofOrders } from '../services/orders/capabilities.ts'
 import { launchBrowser, showScreen } from './browser.ts'
 import { openConsole, signIn, startConsole } from './console.ts'
 import { chooseOrigin, fillParcel, openDesk, uploadRows } from './desk.ts'
 
-/** Starts both services, where orders loads the named capabilities; lists responses that are no success. */
-const start = async (t: Test, named: string) => {
-  const { url, ordersUrl, orders } = await startConsole(t, {
-    capabilities: await loadCapabilities(capabilities, named),
-  })
+/** Starts both services with the named capabilities; lists responses that are no success. */
+const start = async (t: Test, named: string, namedOfNotifier = named) => {
+  const { url, ordersUrl, orders } = await startConsole(
+    t,
+    { capabilities: await loadCapabilities(ofOrders, named) },
+    { capabilities: await loadCapabilities(ofNotifier, namedOfNotifier) },
+  )
   const refused: string[] = []
   const watch = (page: Page) =>
     page.on('response', response => {
@@ -82,17 +85,9 @@ if (browser) {
     const { page, problems } = await openConsole(t, browser, url)
     watch(page)
     await signIn(page)
-    t.strictSame(await readMenu(page), [
-      'Today',
-      'Orders',
-      'Messages',
-      'Conversations',
-      'Scan',
-      'Channels',
-      'Templates',
-      'Merchants',
-    ])
-    await page.getByRole('heading', { name: 'Unread messages' }).waitFor()
+    t.strictSame(await readMenu(page), ['Today', 'Orders', 'Messages', 'Scan', 'Channels', 'Templates', 'Merchants'])
+    await page.getByRole('heading', { name: 'Sent per minute today' }).waitFor()
+    t.equal(await page.getByRole('heading', { name: 'Unread messages' }).count(), 0)
     await showScreen(t, page, 'none-today')
     await page.goto(`${url}#/parcel/${waybill}`)
     await page.getByRole('button', { name: 'PICKUP RIDER ASSIGNED' }).click()
@@ -105,35 +100,52 @@ if (browser) {
     await page.getByRole('button', { name: 'Take the last move back' }).click()
     await page.getByRole('button', { name: 'PICKUP RIDER ASSIGNED' }).waitFor()
     await showScreen(t, page, 'none-parcel')
-    const steps = ['PICKUP RIDER ASSIGNED', 'PICKED UP', 'DELIVERED BY PICKUP RIDER', 'DISPATCH TO ORIGIN WAREHOUSE']
-    for (const step of steps) {
+    for (const step of ['PICKUP RIDER ASSIGNED', 'PICKED UP']) {
       await page.getByRole('button', { name: step, exact: true }).click()
       await page.locator('.timeline li').last().getByText(step, { exact: true }).waitFor()
     }
     await page.goto(`${url}#/scan`)
-    for (const step of ['RECEIVED TO ORIGIN WAREHOUSE', 'DISPATCHED FROM ORIGIN WAREHOUSE']) {
-      if ((await page.locator('code', { hasText: waybill }).count()) === 0) {
-        await page.locator('#scan').fill(waybill)
-        await page.keyboard.press('Enter')
-      }
+    await page.locator('#scan').fill(waybill)
+    await page.keyboard.press('Enter')
+    await page.locator('.scanned.good').waitFor()
+    for (const step of [
+      'DISPATCH TO ORIGIN WAREHOUSE',
+      'RECEIVED AT DESTINATION WAREHOUSE',
+      'ASSIGNED TO DESTINATION RIDER',
+    ]) {
       await page.getByLabel('New status').selectOption({ label: step })
       await page.getByRole('button', { name: 'Move 1' }).click()
       await page.locator('tbody', { hasText: step }).waitFor()
     }
     await showScreen(t, page, 'none-scan')
+    await page.goto(`${url}#/parcel/${waybill}`)
+    await page.locator('#template').selectOption({ label: 'order_out_for_delivery · en_US' })
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.locator('.notice.good').getByRole('link', { name: 'Queued' }).waitFor()
+    // Where no money is booked, nobody asks who has the cash.
+    await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+    await page.locator('.timeline li').last().getByText('DELIVERED', { exact: true }).waitFor()
+    await showScreen(t, page, 'none-delivered')
+    await page.locator('.notice.good').getByRole('link', { name: 'Queued' }).click()
+    await page.locator('tbody', { hasText: 'order_out_for_delivery' }).waitFor()
+    await page.goto(`${url}#/channels`)
+    await page.getByRole('button', { name: 'Check' }).first().waitFor()
+    t.equal(await page.getByRole('button', { name: 'Does messaging work?' }).count(), 0)
     await page.goto(`${url}#/orders`)
     await page.locator('tbody tr').first().waitFor()
     await showScreen(t, page, 'none-orders')
     await page.goto(`${url}#/merchants`)
     await page.getByText('Lanka Shoes', { exact: true }).waitFor()
     t.equal(await page.getByRole('link', { name: 'Missing rates' }).count(), 0)
-    await page.goto(`${url}#/cash`)
-    await page.getByRole('heading', { name: 'Today' }).waitFor()
+    for (const screen of ['cash', 'conversations', 'failures', 'gaps', 'invoices']) {
+      await page.goto(`${url}#/${screen}`)
+      await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
+    }
     t.strictSame([refused, problems], [[], []])
   })
 
   t.test('some capabilities bring only their own buttons', async t => {
-    const { url, deskUrl, refused, watch } = await start(t, 'labels,editing')
+    const { url, deskUrl, refused, watch } = await start(t, 'labels,editing', 'timeline,inbox')
     const { open, problems: ofDesk } = await openDesk(t, browser, deskUrl)
     const desk = await open()
     watch(desk)

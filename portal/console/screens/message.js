@@ -113,6 +113,12 @@ const readApproved = async signal => {
   }
 }
 
+/** Says that a message is queued, and where to follow it. */
+const Sent = ({ waybill }) =>
+  may('getTimeline')
+    ? t('message.sent')
+    : html`<a href=${withQuery('#/messages', { waybill_number: waybill })}>${named('messages', 'queued')}</a>`
+
 /** Composes a message to the parcel's customer. */
 export const Composer = ({ waybill, onSent }) => {
   const catalogue = useLive(readApproved, 0)
@@ -132,7 +138,7 @@ export const Composer = ({ waybill, onSent }) => {
     onSent()
   }
   return html`<${Panel} id="message" title=${t('message.title')}>
-    ${isSent && html`<p class="notice good">${t('message.sent')}</p>`}
+    ${isSent && html`<p class="notice good"><${Sent} waybill=${waybill} /></p>`}
     <${Live} of=${catalogue} lines=${1}>${() =>
       templates.length === 0
         ? html`<p class="empty">${t('message.no_templates')}</p>`
