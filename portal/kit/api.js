@@ -43,7 +43,7 @@ export const readSettings = async () => {
   operations = settings.operations
 }
 
-/** Lists the operations that are served, by operationId; those of orders also where it does not serve the page. */
+/** Lists the operationIds that the page's service serves; for the console, also all of orders for staff. */
 export const listServed = () => operations
 
 const slowMs = 5_000

@@ -134,6 +134,12 @@ export const Parcel = ({ params: [waybill = ''] }) => {
       <div class="stack">
         ${may('moveOrders') && order.data?.data.moves && html`<${Moves} order=${order.data.data} onMoved=${reload} />`}
         ${
+          may('takeBackMove') &&
+          order.data &&
+          html`<${FoldedForm} kind="panel" title=${t('money.take_back')} id="take-back" fields=${[reasonField()]}
+            path=${`/order/${path}/take-back`} onDone=${reload} />`
+        }
+        ${
           order.data &&
           html`<${Instructions} order=${order.data.data} mayDecide=${may('instructAnyOrder')}
           onDone=${reload} />`
@@ -144,12 +150,6 @@ export const Parcel = ({ params: [waybill = ''] }) => {
         <${Order} order=${order} onEdited=${reload} />
         <${Timeline} of=${timeline} />
         ${may('getAnyParcelMoney') && order.data && html`<${ParcelMoney} order=${order.data.data} />`}
-        ${
-          may('takeBackMove') &&
-          order.data &&
-          html`<${FoldedForm} kind="panel" title=${t('money.take_back')} id="take-back" fields=${[reasonField()]}
-            path=${`/order/${path}/take-back`} onDone=${reload} />`
-        }
       </div>
       <div class="stack">
         ${may('sendMessage') && order.data && html`<${Composer} waybill=${waybill} onSent=${timeline.reload} />`}
