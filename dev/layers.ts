@@ -9,33 +9,31 @@ export const layers: Readonly<Record<string, readonly (readonly [folder: string,
   'services/orders': [
     ['.', 'starts the process: settings, routes, workers, commands'],
     ['capabilities/restoring', 'repairs a database that was restored from a backup'],
-    ['core/provisioning', 'applies company files: cities, rate cards, merchants, statuses'],
     ['capabilities/customer-actions', 'acts on buttons that recipients press; keeps the requests that staff decide on'],
-    [
-      'capabilities/failures',
-      'counts failed deliveries, with reasons; stores instructions and decides whose takes precedence',
-    ],
+    ['capabilities/failures', 'counts failed deliveries; stores what is to follow, and decides whose word counts'],
     ['capabilities/editing', 'changes an order before its pickup'],
-    ['core/booking', 'books batches: checks, numbers, writes and explains them'],
+    ['capabilities/money', 'books what recipients paid, fees and taxes: ledger, cash, invoices, pay runs'],
+    ['capabilities/labels', 'prints labels and run sheets as PDF, labels also as ZPL; draws PDFs in a thread'],
     ['capabilities/feed', "serves the log to merchants as a feed; sends it to merchants' addresses, signed, in order"],
     ['capabilities/people', 'lets a merchant keep the people who log in for it'],
+    ['capabilities/tracking-page', 'shows a parcel to its recipient, in three languages'],
+    ['capabilities/reports', "sums up orders: a summary for merchants, the day's metrics for staff"],
+    ['capabilities/rate-gaps', 'reports the combinations of cities that rate cards lack'],
+    ['core/provisioning', 'applies company files: cities, rate cards, merchants, statuses'],
+    ['core/booking', 'books batches: checks, numbers, writes and explains them'],
     ['core/relay', 'delivers the log to the notifier, in order, at least once'],
     [
       'core/log',
       'keeps an append-only log per tenant and numbers its entries once; leases, polls and backs off for its readers',
     ],
-    ['capabilities/labels', 'prints labels, run sheets and invoices as PDF, labels also as ZPL'],
-    ['capabilities/tracking-page', 'shows a parcel to its recipient, in three languages'],
-    ['capabilities/reports', "sums up orders: a summary for merchants, the day's metrics for staff"],
     ['core/lists', 'lists orders: pages, filters, look-ups of many orders'],
     ['core/moves', 'moves orders between statuses: legal moves, all or nothing'],
-    ['capabilities/money', 'books what recipients paid, fees and taxes: ledger, cash, invoices, pay runs'],
-    ['core/tracking', 'reads orders; shows one order and its timeline'],
-    ['capabilities/rate-gaps', 'reports the combinations of cities that rate cards lack'],
+    ['core/tracking', 'reads orders, with the facets of capabilities; shows one order and its timeline'],
     [
       'core/catalogue',
       'keeps one version of a company in memory: places, rate cards, names, statuses; finds places and prices',
     ],
+    ['core/actions', 'runs a request that changes something once for its key, in one transaction, audited'],
     ['core/statuses', "keeps a company's set of statuses; says which moves merchants may make"],
     ['core/access', 'logs merchants and staff in; creates and finds tokens'],
     ['core/database', 'describes the tables and migrates them'],
@@ -93,12 +91,30 @@ export const blockStart = '<!-- Written by dev/layers.ts. -->'
 export const blockEnd = '<!-- End of what dev/layers.ts writes. -->'
 
 export const writeFolders = (page: string): string => {
-  const tables = Object.entries(layers).map(([name, folders]) => {
-    const rows = folders.map(([folder, purpose]) => `| ${folder === '.' ? '*root*' : `\`${folder}/\``} | ${purpose} |`)
-    return [`| \`${name}/\` | |`, '|---|---|', ...rows].join('\n')
-  })
+  const isCapability = ([folder]: readonly [string, string]): boolean => folder.startsWith('capabilities/')
+  const services = Object.entries(layers).filter(([name]) => name.startsWith('services/'))
+  const tables = [
+    ...services.map(([name, folders]) =>
+      writeTable(
+        `${name}/`,
+        folders.filter(each => !isCapability(each)),
+      ),
+    ),
+    ...services.map(([name, folders]) => writeTable(`${name}/capabilities/`, folders.filter(isCapability))),
+    ...Object.entries(layers)
+      .filter(([name]) => !name.startsWith('services/'))
+      .map(([name, folders]) => writeTable(`${name}/`, folders)),
+  ]
   const [before = '', after = ''] = [page.split(blockStart)[0], page.split(blockEnd)[1]]
   return [`${before}${blockStart}`, ...tables, `${blockEnd}${after}`].join('\n\n')
+}
+
+const writeTable = (name: string, folders: readonly (readonly [string, string])[]): string => {
+  const rows = folders.map(([folder, purpose]) => {
+    const shown = folder.replace(/^capabilities\//, '')
+    return `| ${folder === '.' ? '*root*' : `\`${shown}/\``} | ${purpose} |`
+  })
+  return [`| \`${name}\` | |`, '|---|---|', ...rows].join('\n')
 }
 
 interface Import {

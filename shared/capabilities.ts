@@ -21,7 +21,8 @@ export const findCapabilitiesProblem = (list: List<unknown>, setting: string): s
   const words = setting.split(',').map(word => word.trim())
   const known = Object.keys(list).join(', ')
   const unknown = words.find(word => !Object.hasOwn(list, word))
-  if (unknown !== undefined) return `must be all, none, or some of ${known}, with commas between; not ${unknown}`
+  if (unknown !== undefined)
+    return `must be all, none, or some of ${known}, with commas between; not ${JSON.stringify(unknown)}`
   const lacking = words.flatMap(word =>
     (list[word]?.needs ?? []).flatMap(needed => (words.includes(needed) ? [] : [`${word} needs ${needed}`])),
   )
