@@ -13,6 +13,8 @@ export interface BenchOptions {
   /** Lists the batch sizes; `connections` lists the numbers of connections. undefined: the benchmark's defaults. */
   batches: number[] | undefined
   connections: number[] | undefined
+  /** Two versions are compared. */
+  isCompared: boolean
 }
 
 /** Describes a kind of work of a service, which is measured on its own. */

@@ -10,12 +10,15 @@ const path = '/api/staff/order/status'
 /** Exceeds what a measurement can move, in thousands of orders. */
 const thousands = 200
 
-/** Measures deliveries, beside the same moves when the status books no money. */
-const createMoveCell = ({ load }: Tools, batch: number, connections: number): Cell => {
-  let waybills: string[] | undefined
-  const prepare = async (side: Side, books: 'delivery' | 'nothing'): Promise<Measure> => {
-    waybills ??= (await bookBatches(side, 1000, thousands)).flat()
-    const all = waybills
+type Books = 'delivery' | 'nothing'
+
+/** Measures deliveries beside moves that book no money, or these moves alone. */
+const createMoveCell = ({ load }: Tools, batch: number, connections: number, books: Books): Cell => {
+  /** Holds the waybills of each database. */
+  const booked = new Map<string, string[]>()
+  const prepare = async (side: Side, books: Books): Promise<Measure> => {
+    const all = booked.get(side.databaseUrl) ?? (await bookBatches(side, 1000, thousands)).flat()
+    booked.set(side.databaseUrl, all)
     const requests = Array.from({ length: Math.floor(all.length / batch) }, (_, n) => {
       const waybill_numbers = all.slice(n * batch, (n + 1) * batch)
       return { path, body: JSON.stringify({ waybill_numbers, status_key: 'key_13' }) }
@@ -30,12 +33,12 @@ const createMoveCell = ({ load }: Tools, batch: number, connections: number): Ce
     }
   }
   return {
-    name: `delivered, batch ${batch}, connections ${connections}`,
+    name: `${books === 'delivery' ? 'delivered' : 'moved'}, batch ${batch}, connections ${connections}`,
     service: 'orders',
     unit: 'orders',
     unitsPerRequest: batch,
-    measure: side => prepare(side, 'delivery'),
-    baselines: async side => ({ 'without money': await prepare(side, 'nothing') }),
+    measure: side => prepare(side, books),
+    baselines: async side => (books === 'delivery' ? { 'without money': await prepare(side, 'nothing') } : {}),
   }
 }
 
@@ -60,5 +63,12 @@ const expectLines = async ({ superuser }: Side, expected: number): Promise<void>
   if (rows[0].count !== expected) throw new Error(`money_lines has ${rows[0].count} rows, not ${expected}`)
 }
 
-export const moves = ({ batches = [1, 1000], connections }: BenchOptions, tools: Tools): Cell[] =>
-  batches.flatMap(batch => (connections ?? [batch === 1 ? 8 : 1]).map(count => createMoveCell(tools, batch, count)))
+export const moves = ({ batches = [1, 1000], connections, isCompared }: BenchOptions, tools: Tools): Cell[] =>
+  batches.flatMap(batch =>
+    (connections ?? [batch === 1 ? 8 : 1]).flatMap(count =>
+      // Two versions are also compared by moves without money, which are the baseline of deliveries otherwise.
+      (['delivery', 'nothing'] as const)
+        .slice(0, isCompared ? 2 : 1)
+        .map(books => createMoveCell(tools, batch, count, books)),
+    ),
+  )

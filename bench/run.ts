@@ -48,6 +48,7 @@ const readArguments = () => {
     seconds: Number(values.seconds ?? '1.4'),
     batches: values.batch?.split(',').map(text => readWholeNumber('batch', text)),
     connections: values.connections?.split(',').map(text => readWholeNumber('connections', text)),
+    isCompared: values.against !== undefined,
   }
   if (!(options.seconds > 0 && options.seconds <= 600))
     throw new Error(`--seconds must be a number above 0 and at most 600, not ${values.seconds}`)

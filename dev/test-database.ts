@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
+import { createPool } from '@courier/shared/postgres/database.ts'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
 import pg from 'pg'
 import { cloneOnCitus, makeCitusTemplate } from './citus.ts'
@@ -38,10 +40,28 @@ export const makeTemplates = async (server: string): Promise<void> => {
     const { ownerUrl } = buildAddresses(server, service, formatTestName(service))
     await migrate(ownerUrl, join(root, 'services', service, 'core/database/migrations'), formatTestName(service))
   }
+  for (const chosen of ['all', 'none'] as const) await makeDemo(server, chosen)
   if (citus) {
     const { ownerUrl } = buildAddresses(citus, 'orders', formatTestName('orders'))
     await makeCitusTemplate(citus, formatTestName('orders'), ownerUrl)
   }
+}
+
+type Chosen = 'all' | 'none'
+const formatDemoName = (chosen: Chosen): string => `${formatTestName('orders')}_${chosen}`
+
+/** Creates a database of orders with the tenant of `tenantFile()`, since its passwords take long to hash. */
+const makeDemo = async (server: string, chosen: Chosen): Promise<void> => {
+  const { applyTenant } = await import('../services/orders/core/provisioning/apply.ts')
+  const { capabilities, createCompanyFile } = await import('../services/orders/capabilities.ts')
+  const { tenantFile } = await import('../services/orders/test/tenant.ts')
+  const name = formatDemoName(chosen)
+  const create = formatCreation(name, 'orders', formatTestName('orders'))
+  await onServer(server, client => client.query(`drop database if exists ${name} with (force)`))
+  await onServer(server, client => client.query(create))
+  const companyFile = createCompanyFile(await loadCapabilities(capabilities, chosen))
+  const pool = createPool({ url: buildAddresses(server, 'orders', name).url, name: 'test', connections: 1 })
+  await applyTenant(pool, tenantFile(), false, { companyFile }).finally(() => pool.end())
 }
 
 /** Connects the superuser to the coordinator of a Citus cluster. */
@@ -65,6 +85,13 @@ export const cloneDatabase = async (t: Teardown, service: Service): Promise<Test
   return createDatabase(t, service, formatTestName(service))
 }
 
+/**
+ * Creates a database of orders with the tenant of `tenantFile()`, applied with these capabilities; undefined on Citus,
+ * which has no such template.
+ */
+export const cloneDemo = async (t: Teardown, chosen: Chosen): Promise<TestDatabase | undefined> =>
+  process.argv.includes(onCitus) ? undefined : createDatabase(t, 'orders', formatDemoName(chosen))
+
 /** Creates a database of `service` without tables, dropped when the test ends. */
 export const createEmptyDatabase = (t: Teardown, service: Service): Promise<TestDatabase> =>
   createDatabase(t, service, 'template0')
@@ -73,11 +100,13 @@ const createDatabase = async (t: Teardown, service: Service, template: string): 
   const server = process.env.TEST_POSTGRES_URL
   if (!server) throw new Error('run tests with `npm test -- FILE`: it starts the Postgres that they use')
   const name = `${formatTestName(service)}_${randomBytes(6).toString('hex')}`
-  const create = `create database ${name} template ${template} owner ${formatTestName(service)}_owner strategy file_copy`
-  await onServer(server, client => client.query(create))
+  await onServer(server, client => client.query(formatCreation(name, service, template)))
   t.teardown(() => onServer(server, client => client.query(`drop database ${name} with (force)`)))
   return buildAddresses(server, service, name)
 }
+
+const formatCreation = (name: string, service: Service, template: string): string =>
+  `create database ${name} template ${template} owner ${formatTestName(service)}_owner strategy file_copy`
 
 /** Opens a connection, which the end of the test closes. */
 export const connectTo = async (t: Teardown, url: string): Promise<pg.Client> => {

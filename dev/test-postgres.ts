@@ -19,7 +19,14 @@ export const startTestPostgres = async (): Promise<{ url: string; folder: string
     await rm(whole, { recursive: true, force: true, maxRetries: 20 })
   }
   if (process.env.ORDERS_DATABASE_URL) return { url: process.env.ORDERS_DATABASE_URL, folder, stop: removeFolder }
-  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
+  const settings = {
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+    max_connections: '300',
+    // Copies a template in the kernel, in a fifth of the CPU time; Postgres for Windows does not know the setting.
+    ...(process.platform !== 'win32' && { file_copy_method: 'clone' }),
+  }
   const starting = startPostgres({ folder: whole, port: await findFreePort(), settings })
   const postgres = await starting.catch(async error => {
     await removeFolder()

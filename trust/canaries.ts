@@ -64,7 +64,7 @@ export const promise: TrustPromise = {
     const tokens = { ...(await runOrders(orders, own)), ...(await runNotifier(notifier, stack.simulator.url, own)) }
     const all = { ...own, ...tokens, key }
     requirePaths(orders, [200, 400, 401, 404, 415, 422, 503], 3, broken)
-    requirePaths(notifier, [200, 202, 400, 401, 403, 422, 503], 8, broken)
+    requirePaths(notifier, [200, 202, 400, 401, 403, 422, 503], 9, broken)
     const { rows } = await notifier.superuser.query('select distinct status from messages')
     const ends = rows.map(({ status }) => status)
     for (const end of ['accepted', 'failed', 'unknown']) broken.require(ends.includes(end), `no message became ${end}`)

@@ -15,10 +15,11 @@ export const runNotifier = async (notifier: Observed, simulator: string, canarie
   await control(simulator, '/tokens', { access_token: canaries.accessToken }, 'PUT')
   for (const file of filesWith(canaries)) await notifier.command(['apply', '-'], file)
   await notifier.command(['keys', 'rotate'])
+  await control(simulator, '/behaviour', { portfolio_limit: 1_000 }, 'PUT')
   const staffToken = await notifier.createToken('--staff', canaries.staffName)
   await manageChannel(notifier, canaries)
+  await deliverEvents(notifier, canaries)
   await sendMessages(notifier, simulator, canaries)
-  await deliverEvent(notifier, canaries)
   await sendWrongMessages(notifier, canaries)
   await sendWebhooks(notifier, canaries)
   const optOut = (change: string) =>
@@ -45,7 +46,11 @@ const filesWith = ({ accessToken, appSecret, verifyToken, pin }: Canaries): stri
   const file = (fields: object = {}): string => {
     const channel = { phone_number_id: phoneNumberId, ...demoChannel, ...secrets, ...fields }
     const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
-    const rules = [{ ...rule, body: ['{{note}}', '{{business_name}}', '{{cod}}'] }]
+    const perPerson = { on: 'key_12', per: 'person', within: '1m' }
+    const rules = [
+      { ...rule, body: ['{{note}}', '{{business_name}}', '{{cod}}'] },
+      { ...rule, ...perPerson, body: ['{{note}}', '{{count}}', '{{waybill_numbers}}'] },
+    ]
     return JSON.stringify({ tenant: { id: 'demo', country: 'LK' }, channels: [channel], rules })
   }
   return [
@@ -94,20 +99,30 @@ const sendMessages = async ({ send, superuser }: Observed, simulator: string, ca
   const open = `select from messages where message_id = $1 and status in ('queued', 'sending') and attempts = 0`
   for (const [index, trouble] of troubles.entries()) {
     if (trouble) await control(simulator, '/scripts', { call: 'messages', times: 1, trouble })
-    // Alternates between two people, since each gets one message a second.
-    const to = index % 2 ? canaries.writer : canaries.recipient
-    const { data } = JSON.parse(await send('POST', '/api/messages', messageWith(canaries, `0${to}`)))
+    // Alternates between people, since each gets one message a second.
+    const to = index === 0 ? `LK.${canaries.userId}2` : `0${index % 2 ? canaries.writer : canaries.recipient}`
+    const { data } = JSON.parse(await send('POST', '/api/messages', messageWith(canaries, to)))
     const isOpen = async () => (await superuser.query(open, [data?.id])).rows.length > 0
     for (let tries = 0; tries < 100 && (await isOpen()); tries++) await delay(50)
   }
 }
 
-/** Delivers an event: the message of its rule keeps the note of the event beside its text. */
-const deliverEvent = async ({ service, send }: Observed, { parameter, recipient }: Canaries): Promise<void> => {
-  const order = { ...exampleSnapshot, customer_phone: `0${recipient}`, note: parameter }
-  const event = { id: 'canary', type: 'order.created', happened_at: new Date().toISOString(), order }
+/**
+ * Delivers events: the messages of their rules keep the note of the event beside their text. The second one waits for
+ * other parcels of the person, and is sent with what it says about all of them.
+ */
+const deliverEvents = async ({ service, send, superuser }: Observed, { parameter, recipient }: Canaries) => {
+  const order = { ...exampleSnapshot, customer_phone: `0${recipient}`, note: parameter, status_key: 'key_12' }
+  const events = ['order.created', 'order.status_changed'].map((type, index) => {
+    return { id: `canary ${index}`, type, happened_at: new Date().toISOString(), order }
+  })
   const headers = { authorization: `Bearer ${service.environment.SERVICE_TOKEN}` }
-  await send('POST', '/internal/events', { tenant: 'demo', events: [event] }, headers)
+  await send('POST', '/internal/events', { tenant: 'demo', events }, headers)
+  const findSent = async () => {
+    await superuser.query(`update messages set due_at = now() where joins is not null and status = 'queued'`)
+    return (await superuser.query('select from messages where sent_content is not null')).rows
+  }
+  await waitUntil('the joint message is sent', findSent, ({ length }) => length > 0)
 }
 
 const sendWrongMessages = async ({ send }: Observed, canaries: Canaries): Promise<void> => {
@@ -134,10 +149,12 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
   const { writer, inboundText, profileName, userId, userName, recipient, appSecret, verifyToken, strangeToken } =
     canaries
   const from = `94${writer}`
+  const userInNumber = `LK.${userId}1`
   const contacts = [{ profile: { name: profileName, username: userName }, wa_id: from, user_id: `LK.${userId}` }]
   const fields = [
     { contacts, messages: [inbound({ from, text: { body: inboundText } })] },
     { messages: [inbound({ from: undefined, from_user_id: `LK.${userId}0`, text: { body: inboundText } })] },
+    { messages: [inbound({ from: userInNumber, text: { body: 'STOP' } })] },
     { statuses: [status({ recipient_id: `94${recipient}`, status: 'delivered' })] },
   ]
   const [written = '', ...others] = fields.map(each => JSON.stringify(envelope(each, phoneNumberId)))
@@ -157,20 +174,25 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
   )
 }
 
-/** Presses a button about an unknown order, and writes a text, which the notifier's question shows. */
+/**
+ * Presses buttons about an unknown order, one of them as a person without a number, and writes a text, which the
+ * notifier's question shows.
+ */
 const changeAddress = async (
   { service, superuser }: Observed,
-  { writer, inboundText }: Canaries,
+  { writer, inboundText, userId }: Canaries,
   post: (messages: object[]) => Promise<unknown>,
 ): Promise<void> => {
-  const person = { tenant: 'demo', phoneNumberId, recipient: `94${writer}` }
-  const button = { messageId: `msg_${'0'.repeat(25)}`, index: 0, action: 'change_address', waybill: 'UNKNOWN' }
-  const payload = sealButton(readKeyring(service.environment.CREDENTIALS_KEYS ?? ''), person, button, new Date())
-  const from = person.recipient
-  const press = inbound({ from, type: 'button', text: undefined, button: { text: 'Change', payload } })
+  const keyring = readKeyring(service.environment.CREDENTIALS_KEYS ?? '')
+  const press = (recipient: string, index: number) => {
+    const button = { messageId: `msg_${'0'.repeat(25)}`, index, action: 'change_address', waybill: 'UNKNOWN' }
+    const payload = sealButton(keyring, { tenant: 'demo', phoneNumberId, recipient }, button, new Date())
+    return inbound({ from: recipient, type: 'button', text: undefined, button: { text: 'Change', payload } })
+  }
+  const from = `94${writer}`
   // The press and the text come in one webhook: a text after the refusal would not be an address.
-  await post([press, inbound({ from, text: { body: inboundText } })])
+  await post([press(from, 0), inbound({ from, text: { body: inboundText } }), press(`LK.${userId}0`, 1)])
   const outcomes = async () => (await superuser.query('select outcome, address from customer_actions')).rows
-  const isOver = (rows: { address: string | null }[]) => rows.length === 2 && rows.every(row => row.address === null)
-  await waitUntil('orders refused the press', outcomes, isOver)
+  const isOver = (rows: { address: string | null }[]) => rows.length === 3 && rows.every(row => row.address === null)
+  await waitUntil('orders refused the presses', outcomes, isOver)
 }

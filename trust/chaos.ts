@@ -20,6 +20,7 @@ export const promise: TrustPromise = {
         name: 'chaos',
         bed: {
           pairs: ['orders', 'notifier'],
+          joinsParcels: true,
           ownPostgres: ['orders', 'notifier'],
           environment: wrongClock,
           pauseSeconds: 1,

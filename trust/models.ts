@@ -1,11 +1,14 @@
 import { randomInt } from 'node:crypto'
 import { delivery } from './models/delivery/steps.ts'
 import { type CreateModel, playHistories } from './models/history.ts'
+import { joined } from './models/joined/steps.ts'
+import { limit } from './models/limit/steps.ts'
 import { message } from './models/message/steps.ts'
 import { order } from './models/order/steps.ts'
+import { person } from './models/person/steps.ts'
 import { seed as sameSeed, type TrustOptions, type TrustPromise } from './promise.ts'
 
-const models: Record<string, CreateModel> = { order, message, delivery }
+const models: Record<string, CreateModel> = { order, message, delivery, person, joined, limit }
 
 /** `MODELS_ONLY='order message'` plays only these models. */
 const chosen = process.env.MODELS_ONLY?.split(' ') ?? Object.keys(models)

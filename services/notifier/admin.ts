@@ -1,49 +1,37 @@
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { addArchive } from '@courier/shared/cli/archive.ts'
 import { printApplied } from '@courier/shared/cli/changes.ts'
 import {
   print,
   printFieldErrors,
   printJson,
-  printTable,
   readJson,
   runCommand,
   UsageError,
 } from '@courier/shared/cli/command-line.ts'
-import {
-  addAudit,
-  addMigrate,
-  addTokenCommands,
-  openPool,
-  readPastTime,
-  requireStopped,
-} from '@courier/shared/cli/operator-commands.ts'
+import { addAudit, addMigrate, addTokenCommands, openPool } from '@courier/shared/cli/operator-commands.ts'
 import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
-import { createLogger } from '@courier/shared/log.ts'
-import { type Keyring, VaultError } from '@courier/shared/vault.ts'
+import { VaultError } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
-import type pg from 'pg'
-import { type DoctorRequest, runDoctor } from './capabilities/doctor/command.ts'
-import { markRestored } from './capabilities/restoring/restored.ts'
-import { credentialSettings, databaseSettings, messagingSettings, orderSettings, ordersUrl } from './config.ts'
+import { capabilities } from './capabilities.ts'
+import type { Connections } from './capability.ts'
+import { capabilitySettings, credentialSettings, databaseSettings, orderSettings, ordersUrl } from './config.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
 import { findUnopened, refuseWrongNewest } from './core/channels/check-keys.ts'
 import { rotateKeys } from './core/channels/rotate.ts'
 import { readKeyring } from './core/channels/vault.ts'
 import { migrateNotifier } from './core/database/migrate.ts'
 import { takeMessages } from './core/messages/archive.ts'
-import { type SendRequest, sendMessage } from './core/messages/send-command.ts'
-import { addChannel, type ChannelRequest } from './core/provisioning/add-channel.ts'
-import { applyFile } from './core/provisioning/apply.ts'
-import { checkFile } from './core/provisioning/check-file.ts'
+import type { SendRequest } from './core/messages/send-command.ts'
+import type { ChannelRequest } from './core/provisioning/add-channel.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
 const withPool = openPool('notifier admin', () => settings().NOTIFIER_DATABASE_URL)
 
-/** Runs a command that needs the pool and the keys; throws UsageError if they are invalid, or the newest is wrong. */
-const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>): Promise<Result> => {
+const withKeyring: Connections['withKeyring'] = async action => {
   const { CREDENTIALS_KEYS } = loadConfigOrExit(
     Type.Object({ ...databaseSettings, ...credentialSettings }),
     process.env,
@@ -59,6 +47,7 @@ const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => 
   }
 }
 
+// Each command imports what it alone needs when it runs: all commands together would take twice as long to start.
 const program = new Command('notifier').description("The operator's commands of the notifier service.")
 
 addMigrate(program, () => migrateNotifier(settings()))
@@ -70,6 +59,8 @@ program
   .option('--dry-run', 'print the changes, but write nothing')
   .option('--json', 'print JSON', false)
   .action(async (path, { dryRun = false, json }) => {
+    const { checkFile } = await import('./core/provisioning/check-file.ts')
+    const { applyFile } = await import('./core/provisioning/apply.ts')
     const checked = checkFile(await readJson(path), process.env)
     const result =
       checked.kind === 'refused'
@@ -95,6 +86,7 @@ program
     const accessToken = await readSecret('ACCESS_TOKEN', 'access token of the number')
     const { APP_SECRET: appSecret, VERIFY_TOKEN: verifyToken } = process.env
     const secrets = { accessToken, appSecret: appSecret || undefined, verifyToken: verifyToken || undefined }
+    const { addChannel } = await import('./core/provisioning/add-channel.ts')
     const result = await withKeyring((pool, keyring) => addChannel(pool, keyring, request, secrets))
     printApplied('The channel', result, { dryRun: false, json })
   })
@@ -105,27 +97,6 @@ addTokenCommands(program, withPool, {
   create: createTokenFor,
   list: listTokens,
 })
-
-program
-  .command('doctor')
-  .description('find out whether messaging works, and what to do; ends with 1 if a line is wrong')
-  .requiredOption('--tenant <id>', 'the tenant')
-  .option('--channel <id>', 'the phone number id; without it, all numbers of the tenant')
-  .option('--fix', 'subscribe the app to the account, if that is missing')
-  .option('--json', 'print JSON', false)
-  .action(async (request: DoctorRequest) => {
-    const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...messagingSettings }), process.env)
-    const { createMessagingApi } = await import('./core/messaging-api/client.ts')
-    const api = createMessagingApi({
-      baseUrl: known.MESSAGING_API_URL,
-      version: known.MESSAGING_API_VERSION,
-      product: known.MESSAGING_PRODUCT,
-    })
-    const isWell = await withKeyring((pool, keyring) =>
-      runDoctor({ pool, keyring, api, publicUrl: known.PUBLIC_URL }, request),
-    ).finally(() => api.close())
-    if (!isWell) process.exitCode = 1
-  })
 
 program
   .command('keys')
@@ -163,8 +134,9 @@ program
   .option('--json', 'print JSON', false)
   .action(async ({ json, ...request }: SendRequest & { json?: boolean }) => {
     const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...orderSettings }), process.env)
+    const { createLogger } = await import('@courier/shared/log.ts')
+    const { sendMessage } = await import('./core/messages/send-command.ts')
     const logger = createLogger('notifier admin', 'silent')
-    // Imports undici only here: loading it would take a sixth of the start-up time of every command.
     const { createOrdersClient } = await import('./core/orders-client/http-client.ts')
     const orders = createOrdersClient({ url: ordersUrl(known), serviceToken: known.SERVICE_TOKEN, logger })
     const result = await withPool(pool => sendMessage({ pool, orders }, request)).finally(() => orders.close())
@@ -175,30 +147,11 @@ program
     else print(`${result.message.id} is ${result.message.status}.`)
   })
 
-const markedRestored =
-  'The messages under queued, held and sending are unknown now: only staff resend them. The messages under scheduled stay queued. Continue with docs/operators/backup.md.'
-
-program
-  .command('restored')
-  .description(
-    'mark as unknown what may have been sent; run it after restoring an older backup, before the service starts',
-  )
-  .option('--until <iso>', 'the time when the lost database was last in use; by default now')
-  .option('--dry-run', 'print the changes, but write nothing')
-  .option('--json', 'print JSON', false)
-  .action(async ({ until, dryRun = false, json }) => {
-    const lostAt = until === undefined ? new Date() : readPastTime('--until', until)
-    const tenants = await withPool(async pool => {
-      await requireStopped(pool, 'notifier')
-      return markRestored(pool, lostAt, dryRun)
-    })
-    if (json) return printJson({ dry_run: dryRun, until: lostAt, tenants })
-    const table = tenants.map(tenant => ({ ...tenant }))
-    printTable(table, 'There are no tenants.')
-    print(dryRun ? 'Nothing was written: this was a dry run.' : markedRestored)
-  })
-
 addAudit(program, withPool)
+
+const { NOTIFIER_CAPABILITIES } = loadConfigOrExit(Type.Object(capabilitySettings), process.env)
+for (const { addCommands } of (await loadCapabilities(capabilities, NOTIFIER_CAPABILITIES)).values())
+  addCommands?.(program, { withPool, withKeyring })
 
 const asOwner = () => {
   const known = settings()

@@ -119,6 +119,30 @@ t.test('a press that names nobody at all acts; one with the payload of another m
   t.match(await settled(1), [{ action: 'confirm_order', recipient: customer }])
 })
 
+t.test('a press by user id of another person, whose number is known, does nothing', async t => {
+  const { offer, control, stored, heard, thread } = await open(t, 'both')
+  const stranger = '94770000999'
+  const id = await offer()
+  control.inbound({ from: stranger, text: 'Hello' })
+  await heard()
+  control.behave({ people: 'user_ids' })
+  control.press({ message_id: id, index: confirm, from: stranger })
+  await heard()
+  t.same(await stored(), [])
+  t.match(await thread(toUserId(stranger)), { conversation: { phone: stranger }, data: { length: 2 } })
+})
+
+t.test('a press without any number acts before the outcome of the send is stored', async t => {
+  const { deliver, control, settled, rows } = await open(t)
+  // No webhook reports the send, whose response is lost.
+  control.behave({ delay_factor: 100 })
+  control.script({ recipient: customer, trouble: { kind: 'lost', accepted: true } })
+  await deliver(orderEvent('DM2 1', { waybill_number: 'DM2' }))
+  await until('it is unknown', async () => (await rows(`select from messages where status = 'unknown'`))[0])
+  control.press({ message_id: control.messages()[0]?.id ?? '', index: confirm })
+  t.match(await settled(1), [{ action: 'confirm_order', waybill_number: 'DM2', recipient: customer, outcome: 'done' }])
+})
+
 t.test('a person without a number edits an address: only the edited one is asked about and delivered', async t => {
   const { offer, control, settled, texted, question, write, orders, heard, thread } = await open(t)
   orders.decide.outcomeOf = ({ address }) => (address === undefined ? 'asked' : 'done')
@@ -168,6 +192,23 @@ t.test('an edit in a conversation is unread, stands for its message, and may opt
   t.equal((await call('GET', `/api/conversations/${userId}`)).body.data.opted_out, true)
   t.match((await thread()).data, { length: 1, 0: { text: 'STOP\ufffd', unread: false } })
 })
+
+t.test(
+  'a message that its person deleted shows as deleted, even if the deletion comes first, and opens nothing',
+  async t => {
+    const { app, thread } = await open(t)
+    const says = (fields: object) =>
+      postWebhook(
+        app,
+        envelope({ messages: [inbound({ from: undefined, from_user_id: userId, ...fields })] }, phoneNumberId),
+      )
+    const revoke = { type: 'revoke', text: undefined, revoke: { original_message_id: 'wamid.1' } }
+    await says({ ...revoke, id: 'wamid.2', timestamp: minutesAgo(8) })
+    t.match((await thread()).conversation, { open: false })
+    await says({ id: 'wamid.1', text: { body: 'I am ill' }, timestamp: minutesAgo(9) })
+    t.match((await thread()).data, { length: 1, 0: { type: 'revoke', text: null } })
+  },
+)
 
 t.test('an opt-out by user id stops a rule’s message by phone, as soon as a status pairs the two', async t => {
   const { write, offer, heard, call, control, deliver } = await open(t, 'user_ids')

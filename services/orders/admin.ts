@@ -2,34 +2,21 @@ import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { addArchive } from '@courier/shared/cli/archive.ts'
 import { type Applied, printApplied } from '@courier/shared/cli/changes.ts'
 import { print, printJson, readJson, runCommand, UsageError } from '@courier/shared/cli/command-line.ts'
-import {
-  addAudit,
-  addMigrate,
-  addTokenCommands,
-  openPool,
-  readPastTime,
-  requireStopped,
-} from '@courier/shared/cli/operator-commands.ts'
+import { addAudit, addMigrate, addTokenCommands, openPool } from '@courier/shared/cli/operator-commands.ts'
 import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import { capabilities as all, createCompanyFile } from './capabilities.ts'
-import type { Rotated } from './capability.ts'
-import { capabilitySettings, databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
+import type { Capability, Rotated } from './capability.ts'
+import { capabilitySettings, databaseSettings, webhookSettings } from './config.ts'
 import { addStaffCommands } from './core/access/staff-admin.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
 import { migrateOrders } from './core/database/migrate.ts'
 import { takeTimelines } from './core/lists/archive.ts'
-import { applyTenant } from './core/provisioning/apply.ts'
 import { checkFile } from './core/provisioning/check-file.ts'
-import {
-  addMerchant,
-  changePassword,
-  deactivateMerchant,
-  type NewMerchant,
-} from './core/provisioning/merchant-commands.ts'
+import type { NewMerchant } from './core/provisioning/merchant-commands.ts'
 import { addTrackingKeyCommands } from './core/tracking/tracking-key-commands.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
@@ -38,9 +25,12 @@ const withPool = openPool('orders admin', () => settings().ORDERS_DATABASE_URL)
 
 const program = new Command('orders').description("The operator's commands of the orders service.")
 
-const loaded = await loadCapabilities(
+const { ORDERS_CAPABILITIES } = loadConfigOrExit(Type.Object(capabilitySettings), process.env)
+/** Lists commands that use no capability: loading these would take most of the time of such a command. */
+const withoutCapabilities = ['migrate', 'token', 'staff', 'merchant', 'audit', 'archive', 'tracking-keys']
+const loaded = await loadCapabilities<Capability>(
   all,
-  loadConfigOrExit(Type.Object(capabilitySettings), process.env).ORDERS_CAPABILITIES,
+  withoutCapabilities.includes(process.argv[2] ?? '') ? 'none' : ORDERS_CAPABILITIES,
 )
 const companyFile = createCompanyFile(loaded)
 
@@ -54,6 +44,7 @@ program
   .option('--json', 'print JSON', false)
   .action(async (path, { dryRun = false, json }) => {
     const checked = checkFile(await readJson(path), companyFile)
+    const { applyTenant } = await import('./core/provisioning/apply.ts')
     const result =
       checked.kind === 'refused'
         ? checked
@@ -81,13 +72,14 @@ const addMerchantCommand = (
     .option('--json', 'print JSON', false)
     .action(async ({ json, ...request }) => printApplied(what, await act(request), { dryRun: false, json }))
 
+const loadMerchants = () => import('./core/provisioning/merchant-commands.ts')
 const readPassword = () => readSecret('MERCHANT_PASSWORD', 'password of the merchant')
 const append = (text: string, texts: string[] = []): string[] => [...texts, text]
 
 const addDescription = 'create a merchant; its password comes from MERCHANT_PASSWORD or the terminal'
 addMerchantCommand('add', addDescription, 'The merchant', async request => {
   const password = await readPassword()
-  return withPool(pool => addMerchant({ pool, companyFile }, request, password))
+  return withPool(async pool => (await loadMerchants()).addMerchant(pool, request, password))
 })
   .requiredOption('--name <name>', 'the name of the merchant')
   .option('--rate-card <name>', 'a rate card of the tenant; without one, the orders of the merchant are refused')
@@ -96,12 +88,12 @@ addMerchantCommand('add', addDescription, 'The merchant', async request => {
 const passwordDescription = 'set a new password, from MERCHANT_PASSWORD or the terminal; logins with the old one end'
 addMerchantCommand('password', passwordDescription, 'The password', async request => {
   const password = await readPassword()
-  return withPool(pool => changePassword({ pool, companyFile }, request, password))
+  return withPool(async pool => (await loadMerchants()).changePassword(pool, request, password))
 })
 
 const deactivateDescription = 'refuse the tokens and logins of a merchant; its orders stay'
 addMerchantCommand('deactivate', deactivateDescription, 'The merchant', request =>
-  withPool(pool => deactivateMerchant({ pool, companyFile }, request)),
+  withPool(async pool => (await loadMerchants()).deactivateMerchant(pool, request)),
 )
 
 addStaffCommands(program, withPool)
@@ -131,12 +123,12 @@ program
       for (const { rotateKeys } of loaded.values()) if (rotateKeys) rotated.push(await rotateKeys(pool, keyring))
       return rotated
     })
-    const counts: Record<string, number> = Object.assign({}, ...found.map(({ counts }) => counts))
     const unopened = found.flatMap(({ unopened }) => unopened)
-    const names = Object.entries(counts).map(([what, count]) => `${count} more ${what}`)
-    if (json) printJson({ ...counts, unopened })
-    else if (Object.values(counts).some(count => count > 0)) print(`The newest key seals ${names.join(' and ')}.`)
-    else if (unopened.length === 0) print(`All ${Object.keys(counts).join(' and ')} already use the newest key.`)
+    const sealed = found.map(({ count, what }) => `${count} more ${what}`).join(' and ')
+    if (json) printJson({ ...Object.fromEntries(found.map(({ field, count }) => [field, count])), unopened })
+    else if (found.some(({ count }) => count > 0)) print(`The newest key seals ${sealed}.`)
+    else if (unopened.length === 0)
+      print(`All ${found.map(({ what }) => what).join(' and ')} already use the newest key.`)
     for (const { tenant, reason, ...id } of unopened)
       process.stderr.write(`  ${tenant} ${Object.entries(id).flat().join(' ')}: ${reason}\n`)
     if (unopened.length > 0) process.exitCode = 1

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { LRUCache } from 'lru-cache'
+import { atMost } from '../at-most.ts'
 import { type HttpError, httpError } from '../errors/errors.ts'
 
 const windowSeconds = 60
@@ -18,7 +19,7 @@ export class Limit {
   readonly #name: string
   readonly #policy: string
   readonly #now: () => number
-  readonly #windows = new LRUCache<string, Window>({ max: maxCallers })
+  readonly #windows = new LRUCache<string, Window>(atMost(maxCallers))
 
   constructor(name: string, max: number, now: () => number = () => performance.now()) {
     this.max = max

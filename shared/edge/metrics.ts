@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import type pg from 'pg'
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
+import { countWaiting } from '../postgres/tenant-share.ts'
 
 /**
  * Registers gauges by name, each with its help: one measurement per scrape supplies all their values. The gauges are
@@ -68,4 +70,19 @@ const shareRuns = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => 
     next ??= last.then(begin)
     return next
   }
+}
+
+/** Registers a gauge of the pool's connections by state. */
+export const watchPool = (pool: pg.Pool, registry: Registry): void => {
+  new Gauge({
+    name: 'database_connections',
+    help: 'Connections to Postgres, busy and idle, and requests waiting for one.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
+      this.set({ state: 'idle' }, pool.idleCount)
+      this.set({ state: 'waiting' }, pool.waitingCount + countWaiting(pool))
+    },
+  })
 }

@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import { Gauge, type Registry } from 'prom-client'
 import { limitWait } from './patience.ts'
 
 /**
@@ -42,7 +41,7 @@ export const inTenantShare = async <Result>(
 }
 
 /** Counts the tasks that wait for a connection from their tenant's share. */
-const countWaiting = (pool: pg.Pool): number =>
+export const countWaiting = (pool: pg.Pool): number =>
   [...(pools.get(pool)?.values() ?? [])].reduce((count, { waiting }) => count + waiting.size, 0)
 
 /** Resolves when a task that ends passes its connection on. */
@@ -60,19 +59,4 @@ const waitForShare = ({ waiting }: Share, pool: pg.Pool): Promise<void> => {
   })
   waiting.add(start)
   return promise
-}
-
-/** Registers a gauge of the pool's connections by state. */
-export const watchPool = (pool: pg.Pool, registry: Registry): void => {
-  new Gauge({
-    name: 'database_connections',
-    help: 'Connections to Postgres, busy and idle, and requests waiting for one.',
-    labelNames: ['state'],
-    registers: [registry],
-    collect() {
-      this.set({ state: 'busy' }, pool.totalCount - pool.idleCount)
-      this.set({ state: 'idle' }, pool.idleCount)
-      this.set({ state: 'waiting' }, pool.waitingCount + countWaiting(pool))
-    },
-  })
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
+import { atMost } from '../at-most.ts'
 import { type AnyTransaction, findTenantIds, inTenant, withoutDoubt } from './database.ts'
 import { batchReads, batchRequests } from './request-batcher.ts'
 import { hashToken, mayBeToken } from './tokens.ts'
@@ -31,13 +32,14 @@ type ReadCallers<Caller> = (
 
 /**
  * Finds callers with `read` and caches them for a few seconds, or until they expire. undefined: the token is unknown,
- * expired or revoked.
+ * expired or revoked. Does not use the cache's own `fetch`, which would hold the look-ups of forged tokens: they would
+ * evict valid ones.
  */
 export const rememberCallers = <Caller extends { readonly millisecondsLeft: number | null }>(
   pool: pg.Pool,
   read: ReadCallers<Caller>,
 ): FindTokenHolder<Caller> => {
-  const callers = new LRUCache<string, Caller>({ max: 10_000 })
+  const callers = new LRUCache<string, Caller>(atMost(10_000))
   const lookUp = batchReads((tenant, hashes) => readTenant(pool, tenant, hashes, read))
   /**
    * Looks up tokens for addresses that sent too many wrong ones: all these look-ups of the process take turns on one

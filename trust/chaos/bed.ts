@@ -30,6 +30,8 @@ export interface BedOptions {
    * Names the merchant's endpoints, each with its reactions while it is disturbed. A link leads to the first.
    */
   readonly endpoints?: Readonly<Record<string, Reactions>>
+  /** true: parcels of a person that go out within a minute share a message. */
+  readonly joinsParcels?: boolean
   /** true: orders delivers no event to the notifier, so there are no messages. */
   readonly isWithoutMessages?: boolean
 }
@@ -37,10 +39,11 @@ export interface BedOptions {
 const createStatusRule = (on: string, template: string) => {
   return { on, template, language: 'en_US', body: ['{{customer_name}}', '{{waybill_number}}'] }
 }
-const rules = [
+const perPerson = { per: 'person', within: '1m', body: ['{{count}}', '{{waybill_numbers}}'] }
+const listRules = (joinsParcels = false) => [
   ...replies,
   createStatusRule('key_3', 'order_cancelled'),
-  createStatusRule('key_12', 'order_out_for_delivery'),
+  { ...createStatusRule('key_12', 'order_out_for_delivery'), ...(joinsParcels && perPerson) },
   createStatusRule('key_13', 'order_delivered'),
 ]
 
@@ -115,7 +118,7 @@ export const startBed = async (t: TrustOptions, options: BedOptions) => {
     'orders-endpoint': await link(at(() => endpoints[0]?.url)),
   }
   const courier = await startCourier(t, {
-    rules,
+    rules: listRules(options.joinsParcels),
     rate: options.rate ?? 1_000,
     ordersDatabase: routeThrough(links['orders-Postgres'], ordersData.database),
     notifierDatabase: routeThrough(links['notifier-Postgres'], notifierData.database),

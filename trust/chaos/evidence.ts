@@ -21,7 +21,7 @@ export interface Evidence {
   readonly endpoints: Record<string, string>
   readonly messages: StoredMessage[]
   /** Lists the messages that the messaging API accepted, in the order of their arrival, by its clock. */
-  readonly wire: { message: string; person: string; at: number }[]
+  readonly wire: { message: string; person: string; at: number; text?: string }[]
   /** Lists presses, each with the API's id of the person's message and the number of copies of its webhook. */
   readonly presses: { message: string; index: number; inbound: string; copies: number }[]
   /** Lists the addresses that people wrote. */
@@ -29,8 +29,13 @@ export interface Evidence {
   /** Lists the customers' actions as the notifier stored them, oldest first; `acted` lists them as orders did. */
   readonly actions: { id: string; waybill: string; action: string; outcome: string | null }[]
   readonly acted: { id: string; waybill: string; action: string; outcome: string }[]
-  /** Lists opt-outs with the time when each was stored, in milliseconds since 1970. */
-  readonly optOuts: { person: string; at: number }[]
+  /**
+   * Lists opt-outs with the time when each was stored, in milliseconds since 1970, and if it is known for a number:
+   * only then can it stop messages to the number.
+   */
+  readonly optOuts: { person: string; at: number; isById?: boolean }[]
+  /** Lists the user ids that the notifier knows. */
+  readonly identities?: Identity[]
   /** Lists the people who wrote STOP, with the id of their message. */
   readonly stops: { person: string; inbound: string }[]
   /** Counts the work that still waits at the end, by name. */
@@ -43,6 +48,16 @@ export interface Evidence {
   readonly readyAt: number
   /** Is the minimum number of seconds between two messages to a person. */
   readonly pauseSeconds: number
+}
+
+export interface Identity {
+  /** Is the number that the user id really belongs to. */
+  person: string
+  /** Is the number by which the notifier knows the person; null: it knows none. */
+  knownAs: string | null
+  /** Counts the rows that still name a person by user id whose number is known. */
+  left: number
+  isOut: boolean
 }
 
 export interface Change {
@@ -82,6 +97,8 @@ export interface StoredMessage {
   status: string
   /** Names the event that triggered the rule of the message. */
   event: string | null
+  /** Names the message that carries this one's parcel to the person. */
+  joinedTo?: string | null
   /** Holds the text of a message that asks to confirm an address. */
   question: string | null
   /** Counts milliseconds since 1970. */

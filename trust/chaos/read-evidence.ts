@@ -1,8 +1,9 @@
 import { checkSql, listFindings } from '../../services/orders/capabilities/money/check-ledger.ts'
+import { findPhone, toUserId } from '../../simulator/messages/people.ts'
 import type { ApiResponse } from '../../test/courier.ts'
 import { readArrivals } from '../courier.ts'
 import type { Bed } from './bed.ts'
-import type { Evidence, GivenUp } from './evidence.ts'
+import type { Evidence, GivenUp, Identity } from './evidence.ts'
 
 const ordersQueries = {
   orders: `select waybill_number as waybill, split_part(order_no, ' ', 1) as name, split_part(order_no, ' ', 2) as part,
@@ -26,22 +27,40 @@ const selectText = (index: number): string =>
   `jsonb_path_query_first(template, '$.components[*] ? (@.type == "body").parameters[${index}].text') #>> '{}'`
 const countDetails = (detail: string): string =>
   `(select count(*)::int from message_events e where e.message_id = m.message_id and e.detail = '${detail}')`
-const digits = `regexp_replace(recipient, '\\D', '', 'g')`
+/** Returns digits of numbers; a user id stays as it is. */
+const person = `ltrim(recipient, '+')`
 
 const notifierQueries = {
-  messages: `select message_id as id, waybill_number as waybill, ${digits} as person, status, rule_event as event,
+  messages: `select message_id as id, waybill_number as waybill, ${person} as person, status, rule_event as event,
+      joined_to as "joinedTo",
       case when template ? 'button' then split_part(template ->> 'text', e'\\n', 2) end as question,
       extract(epoch from created_at)::float8 * 1000 as "createdAt", ${countDetails('sent again by staff')} as resends,
       ${countDetails('cancelled by staff')} > 0 as "isCancelled"
     from messages m order by message_id`,
   actions: 'select action_id as id, waybill_number as waybill, action, outcome from customer_actions order by position',
   // The audit has the time of storage; `opt_outs.at` is the time of the fact.
-  optOuts: `select ${digits} as person, extract(epoch from a.happened_at)::float8 * 1000 as at
+  optOuts: `select ${person} as person, recipient like '%.%' as "isById",
+      extract(epoch from a.happened_at)::float8 * 1000 as at
     from opt_outs o join audit a on a.object_id = o.opt_out_id::text and a.action = 'conversation.opted_out'`,
   effects: `select ${selectText(0)} as name, ${selectText(1)} as part from messages
       where rule_event is null and not template ? 'button'
     union all select 'drop-' || message_id, message_id from messages m where ${countDetails('cancelled by staff')} > 0
-    union all select reason, ${digits} from opt_outs where reason <> ''`,
+    union all select reason, ${person} from opt_outs where reason <> ''`,
+}
+
+const identities = `select user_id as person, case when recipient not like '%.%' then recipient end as "knownAs",
+    case when recipient like '%.%' then 0 else
+      (select count(*)::int from conversations c where c.tenant_id = i.tenant_id and c.recipient = user_id)
+      + (select count(*)::int from inbound_messages m where m.tenant_id = i.tenant_id and m.recipient = user_id)
+      + (select count(*)::int from messages m where m.tenant_id = i.tenant_id and m.recipient = user_id) end as left,
+    exists (select from conversations c where c.tenant_id = i.tenant_id and c.recipient = i.recipient
+      and c.opted_out_at >= coalesce(c.opted_in_at, '-infinity')) as "isOut"
+  from identities i`
+
+/** Finds the number of each person whom the notifier knows by user id, as only the simulator can. */
+const nameByNumber = <Row extends { person: string }>(rows: Row[], numbers: readonly string[]): Row[] => {
+  for (const phone of new Set(numbers)) toUserId(phone)
+  return rows.map(row => ({ ...row, person: findPhone(row.person) }))
 }
 
 /** Reads the rows of each query in the shape that the evidence has. */
@@ -70,11 +89,20 @@ export const readEvidence = async (
   const notifier = await readAll(courier, 'notifier', notifierQueries)
   const arrived = await readArrivals(courier.control)
   const givenUp = await courier.control('/given-up?limit=50000')
+  const known = (await courier.rows('notifier', identities)) as unknown as Identity[]
+  const numbers = [
+    ...orders.orders.map(({ phone }) => phone.replace('+', '')),
+    ...recorded.stops.map(stop => stop.person),
+    ...known.flatMap(({ knownAs }) => knownAs ?? []),
+  ]
   const [ledger] = await courier.rows('orders', checkSql, ['demo'])
   return {
     ...recorded,
     ...orders,
     ...notifier,
+    messages: nameByNumber(notifier.messages, numbers),
+    optOuts: nameByNumber(notifier.optOuts, numbers),
+    identities: nameByNumber(known, numbers),
     effects: [...orders.effects, ...notifier.effects],
     brokenLedger: listFindings(ledger as never).map(found => found.join(' ')),
     received: endpoints.flatMap(({ name: endpoint, accepted }) =>
@@ -91,8 +119,8 @@ export const readEvidence = async (
     endpoints: Object.fromEntries(endpoints.map(({ name, secret }) => [name, secret])),
     wire: arrived
       .toReversed()
-      .map(({ biz_opaque_callback_data: message, to: person, accepted_at }: ApiResponse['body']) => {
-        return { message, person, at: Date.parse(accepted_at) }
+      .map(({ biz_opaque_callback_data: message, to: person, accepted_at, rendered }: ApiResponse['body']) => {
+        return { message, person, at: Date.parse(accepted_at), text: rendered.body }
       }),
     givenUp: givenUp.data.map(toGivenUp),
     pauseSeconds,

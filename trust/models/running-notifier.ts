@@ -9,7 +9,6 @@ import { build } from '../../services/notifier/test/portal.ts'
 import { envelope, postWebhook } from '../../services/notifier/test/webhooks-fixture.ts'
 import type { Trouble } from '../../simulator/trouble/trouble.ts'
 import { expectSame } from './history.ts'
-import type { Message } from './message/model.ts'
 
 /**
  * Maps the fates of a send to troubles: refused permanently or temporarily, response lost, or request lost before it
@@ -21,6 +20,8 @@ export const fates: Record<string, Trouble> = {
   lost: { kind: 'lost', accepted: true },
   cut: { kind: 'lost', accepted: false },
 }
+
+type Settled = { name: string; id: string; status: string; attempts: number }
 
 /** Starts the notifier with a running queue, against the simulator over the wire, with webhooks that the test sends. */
 export const startNotifier = async (t: Teardown) => {
@@ -34,7 +35,7 @@ export const startNotifier = async (t: Teardown) => {
   queue.start()
 
   /** Waits until the messages are as expected. Hastens queued ones: one behind another is due only seconds later. */
-  const settle = async (messages: readonly Message[]): Promise<unknown> => {
+  const settle = async (messages: readonly Settled[]): Promise<unknown> => {
     const ids = messages.map(({ id }) => id)
     const expected = messages.map(({ name, status, attempts }) => `${name} ${status} ${attempts}`)
     const read = async (): Promise<string[]> => {

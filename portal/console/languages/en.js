@@ -172,6 +172,7 @@ export default {
   'media.location': 'Location',
   'media.order': 'Order',
   'media.reaction': 'Reaction',
+  'media.revoke': 'Message deleted by its sender',
   'media.sticker': 'Sticker',
   'media.system': 'New phone number',
   'media.video': 'Video',

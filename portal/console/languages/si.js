@@ -167,6 +167,7 @@ export default {
   'media.location': 'ස්ථානය',
   'media.order': 'ඇණවුම',
   'media.reaction': 'ප්‍රතිචාරය',
+  'media.revoke': 'යැවූ තැනැත්තා පණිවිඩය මකා ඇත',
   'media.sticker': 'ස්ටිකරය',
   'media.system': 'නව දුරකථන අංකය',
   'media.video': 'වීඩියෝව',

@@ -170,6 +170,7 @@ export default {
   'media.location': 'இடம்',
   'media.order': 'ஆர்டர்',
   'media.reaction': 'எதிர்வினை',
+  'media.revoke': 'அனுப்பியவர் செய்தியை நீக்கினார்',
   'media.sticker': 'ஸ்டிக்கர்',
   'media.system': 'புதிய தொலைபேசி எண்',
   'media.video': 'வீடியோ',

@@ -1,10 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
-import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
+import { cloneDatabase, cloneDemo, type Teardown } from '../../../dev/test-database.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
 import type { WebhookSender } from '../capabilities/feed/sender.ts'
 import { capabilities, createCompanyFile } from '../capabilities.ts'
@@ -53,7 +54,9 @@ export const build = async (
   t: Teardown,
   { file = tenantFile(), poolOf, ...limits }: { file?: TenantFile; poolOf?: PoolOf } & Partial<OrdersOptions> = {},
 ) => {
-  const database = await cloneDatabase(t, 'orders')
+  const isDemo = limits.capabilities === undefined && isDeepStrictEqual(file, tenantFile())
+  const demo = isDemo ? await cloneDemo(t, loaded === allCapabilities ? 'all' : 'none') : undefined
+  const database = demo ?? (await cloneDatabase(t, 'orders'))
   const pool = createPool({ url: database.url, name: 'test', connections: 10 })
   const ordersOptions = {
     pool: (await poolOf?.(database.url)) ?? pool,
@@ -86,7 +89,7 @@ export const build = async (
   const apply = (changed: TenantFile) => applyTenant(pool, changed, false, { companyFile })
   const createToken = async (merchant: string, tenant = file.tenant.id): Promise<string> =>
     (await createTokenFor(pool, { tenant, merchant })).token
-  await apply(file)
+  if (!demo) await apply(file)
   const ownToken = await createToken(file.merchants[0]?.email ?? '')
 
   /** Sends any request. */

@@ -1,7 +1,13 @@
-import type { Evidence } from '../evidence.ts'
+import type { Evidence, Identity } from '../evidence.ts'
 import { any, change, double, find, pickTwo, remove, swap, testChecks } from '../test/spoil.ts'
 import * as messages from './messages.ts'
 import * as people from './people.ts'
+
+/** Adds the user id of somebody who opted out, which leads to the number, with the changes. */
+const setIdentity = (evidence: Evidence, changes: Partial<Identity>): void => {
+  const { person } = find(evidence.optOuts, any)
+  Object.assign(evidence, { identities: [{ person, knownAs: person, left: 0, isOut: true, ...changes }] })
+}
 
 testChecks(
   { ...messages, ...people },
@@ -54,6 +60,21 @@ testChecks(
     },
     peopleGetTheirPause: {
       'two messages come at once': ({ wire }) => double(wire, any),
+    },
+    parcelsAreInTheirMessage: {
+      'a message arrives without the parcel of one that joined it': ({ messages, wire }) => {
+        const [one, other] = pickTwo(messages, ({ person, status }) => `${person} ${status}`)
+        Object.assign(one, { joinedTo: other.id, status: 'read' })
+        other.status = 'read'
+        Object.assign(find(wire, any), { message: other.id, text: other.waybill })
+      },
+      'a message joined one to another person': ({ messages }) =>
+        change(messages, any, { joinedTo: find(messages, ({ person }) => person !== messages[0]?.person).id }),
+    },
+    identitiesLeadToTheirPeople: {
+      'a user id leads to another person': evidence => setIdentity(evidence, { knownAs: '94770000001' }),
+      'a conversation by user id stays': evidence => setIdentity(evidence, { left: 1 }),
+      'an opt-out by user id does not stop messages by number': evidence => setIdentity(evidence, { isOut: false }),
     },
     optOutsHold: {
       'a message is made and sent after staff opted a person out': ({ history, messages, wire }) => {

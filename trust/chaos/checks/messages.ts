@@ -77,13 +77,33 @@ const hasNotArrived = ['unknown', 'failed', 'cancelled', 'expired', 'queued', 'h
 export const statusesAreTrue: Check = ({ messages, wire, givenUp }) => {
   const arrivedIds = new Set(wire.map(({ message }) => message))
   const unreported = new Set(givenUp.map(({ message }) => message))
-  return messages.flatMap(({ id, status, isCancelled }) => {
-    if (arrived.includes(status) && !arrivedIds.has(id)) return [`${id} is ${status} and never arrived`]
+  return messages.flatMap(({ id, status, isCancelled, joinedTo }) => {
+    if (arrived.includes(status) && !arrivedIds.has(id) && !arrivedIds.has(joinedTo ?? ''))
+      return [`${id} is ${status} and never arrived`]
     if (isCancelled && arrivedIds.has(id)) return [`${id} was cancelled by staff and arrived`]
     const mayBeUnknown = status === 'unknown' && unreported.has(id)
     if (!mayBeUnknown && arrivedIds.has(id) && hasNotArrived.includes(status))
       return [`${id} is ${status}, and it arrived`]
     return []
+  })
+}
+
+/**
+ * Requires that a message with another one's parcel names both, went to the same person, and has the same status: each
+ * parcel is in a message that arrived.
+ */
+export const parcelsAreInTheirMessage: Check = ({ messages, wire }) => {
+  const stored = indexById(messages)
+  const texts = Map.groupBy(wire, ({ message }) => message)
+  return messages.flatMap(({ id, waybill, person, status, joinedTo }) => {
+    if (!joinedTo) return []
+    const carrier = stored.get(joinedTo)
+    if (carrier?.person !== person || carrier.status !== status)
+      return [`${id} to ${person} is ${status}, and joined ${joinedTo} to ${carrier?.person}, ${carrier?.status}`]
+    const names = (text = ''): boolean => [waybill, carrier.waybill].every(each => text.includes(each ?? ''))
+    return arrived.includes(status) && !texts.get(joinedTo)?.some(({ text }) => names(text))
+      ? [`${joinedTo} arrived without ${waybill}, whose message joined it`]
+      : []
   })
 }
 
@@ -97,8 +117,10 @@ export const messagesKeepTheirOrder: Check = ({ messages, timeline, wire }) => {
   for (const [waybill, all] of steps)
     for (const [n, { status }] of all.entries()) positions.set(`${waybill} ${status}`, n)
   const stored = indexById(messages)
+  const joined = Map.groupBy(messages, ({ joinedTo }) => joinedTo)
   const latest = new Map<string, { at: number; event: string }>()
-  return wire.flatMap(({ message: id }) => {
+  const parcels = wire.flatMap(({ message }) => [message, ...(joined.get(message) ?? []).map(({ id }) => id)])
+  return parcels.flatMap(id => {
     const { waybill, person, event, resends } = stored.get(id) ?? {}
     if (!waybill || !event || resends) return []
     const at = event === 'order.created' ? -1 : positions.get(`${waybill} ${event}`)

@@ -29,7 +29,7 @@ const findFirst = (optOuts: readonly OptOut[]): Map<string, number> =>
  */
 export const optOutsHold: Check = ({ history, messages, wire, optOuts }) => {
   const createdAt = new Map(messages.map(message => [message.id, message.createdAt]))
-  const stored = findFirst(optOuts)
+  const stored = findFirst(optOuts.filter(({ isById }) => !isById))
   const acknowledged = findFirst(
     history
       .filter(({ what, ending }) => what === 'opt out' && ending === 'done')
@@ -53,4 +53,18 @@ export const writtenOptOutsAreKept: Check = ({ stops, optOuts, givenUp }) => {
   return stops
     .filter(({ person, inbound }) => !out.has(person) && !undelivered.has(inbound))
     .map(({ person }) => `${person} wrote STOP, and it is not stored`)
+}
+
+/** Requires that a user id leads to the number of its person alone, with all that the notifier has of the person. */
+export const identitiesLeadToTheirPeople: Check = ({ identities = [], optOuts }) => {
+  const out = new Set(optOuts.map(({ person }) => person))
+  return identities
+    .filter(({ knownAs }) => knownAs !== null)
+    .flatMap(({ person, knownAs, left, isOut }) => [
+      ...(person === knownAs ? [] : [`the user id of ${person} leads to ${knownAs}`]),
+      ...(left === 0 ? [] : [`${person} has a known number, and ${left} rows by user id`]),
+      ...(isOut || !out.has(person)
+        ? []
+        : [`${person} opted out, and the conversation with the number does not say so`]),
+    ])
 }

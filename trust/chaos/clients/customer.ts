@@ -14,17 +14,23 @@ interface Got {
   readonly biz_opaque_callback_data: string
 }
 
+/** Lists how webhooks name people (simulator/basics/behaviour.ts). */
+const namings = ['phones', 'both', 'user_ids', 'user_ids_in_from'] as const
+
 /** No message has a button at this index, so an action from it was forged. */
 const forgedIndex = 7
 const stranger = '94779999999'
 
 /**
  * Acts as people: they press buttons, write addresses, confirm them, or write STOP. The simulator accepts their acts at
- * once.
+ * once. The first customer decides how all webhooks name people, and forges presses: as another person only while they
+ * have the number, since a user id that nobody knows may be anybody's.
  */
 export const customer = ({ bed: { courier }, who, chance, known, made, log }: Client): Act => {
   const { control, notifier } = courier
   const keyring = readKeyring(notifier.environment.CREDENTIALS_KEYS ?? '')
+  const isFirst = who === 'customer0'
+  const nameBy = (people: (typeof namings)[number]) => control('/behaviour', { people }, 'PUT')
   const note = (text: string) => log.push({ at: Date.now(), text: `a customer ${text}` })
   const write = async (from: string, text: string): Promise<string> => {
     note(`${from} writes ${text}`)
@@ -47,17 +53,20 @@ export const customer = ({ bed: { courier }, who, chance, known, made, log }: Cl
       sealButton(keyring, person, button, new Date(Date.now() - 8 * 86_400_000)),
       sealButton(keyring, { ...person, tenant: 'rival' }, button, new Date()),
     ]
+    await nameBy(chance() < 0.5 ? 'phones' : 'both')
     await control('/presses', { message_id: id, index: 1, from: stranger })
+    await nameBy(pick(namings, chance))
     for (const payload of payloads) await control('/inbound', { from: to, button: { text: 'Cancel it', payload } })
   }
   return async n => {
     const { data }: { data: Got[] } = await control('/messages?limit=200')
     const offers = data.filter(({ template }) => template?.name === 'delivery_options')
     const questions = data.filter(({ template, rendered }) => template === null && rendered.buttons.length > 0)
+    if (isFirst) await nameBy(pick(namings, chance))
     const confirms = chance() < 0.3
     const got = pick(confirms ? questions.slice(0, 3) : offers, chance)
     if (!got) return
-    if (!confirms && chance() < 0.1) await forge(got)
+    if (isFirst && !confirms && chance() < 0.3) await forge(got)
     const [index, message] = [confirms ? 0 : Math.floor(chance() * 4), got.biz_opaque_callback_data]
     const copies = 1 + Math.floor(chance() * 3)
     const { id } = await control('/presses', { message_id: got.id, index, copies })

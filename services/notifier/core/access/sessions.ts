@@ -1,3 +1,4 @@
+import { atMost } from '@courier/shared/at-most.ts'
 import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import { maxTokensPerRequest } from '@courier/shared/contract/staff-tokens.ts'
 import { httpError } from '@courier/shared/errors/errors.ts'
@@ -48,10 +49,13 @@ type Found = StaffToken | undefined | 'unconfirmed'
 
 const toKey = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
 
-/** Creates a cache of staff tokens of orders, with a grace period: docs/staff/staff.md#when-orders-is-unavailable */
+/**
+ * Creates a cache of staff tokens of orders, with a grace period: docs/staff/staff.md#when-orders-is-unavailable. Keeps
+ * running look-ups apart from it: the cache's own `fetch` would hold those of forged tokens, which then evict sessions.
+ */
 const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptions) => {
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
-  const sessions = new LRUCache<string, Session>({ max: 10_000 })
+  const sessions = new LRUCache<string, Session>(atMost(10_000))
   const running = new Map<string, Promise<Found>>()
   /** Holds the end of each tenant's pause: one tenant's slow look-ups delay no revocation of another's tokens. */
   const pauses = new Map<string, number>()

@@ -1,3 +1,4 @@
+import { atMost } from '@courier/shared/at-most.ts'
 import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { type Keyring, tryOpen, VaultError } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
@@ -125,7 +126,7 @@ const rememberedMilliseconds = 2_000
 export type TokenKeeper = ReturnType<typeof createTokenKeeper>
 
 export const createTokenKeeper = (pool: pg.Pool, keyring: Keyring) => {
-  const cache = new LRUCache<string, AccessTokens>({ max: 10_000, ttl: rememberedMilliseconds })
+  const cache = new LRUCache<string, AccessTokens>({ ...atMost(10_000), ttl: rememberedMilliseconds })
   /** The key includes the tenant, since two tenants may claim a number. */
   const toKey = (tenant: string, phoneNumberId: string): string => `${tenant} ${phoneNumberId}`
   return {

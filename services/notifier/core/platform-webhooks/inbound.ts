@@ -60,9 +60,9 @@ const readSharedNumber = (value: Json): unknown => {
     : undefined
 }
 
-/** Reads the content of a message; of an edit, the content that is the newer one. */
+/** Reads the content of a message; of an edit, the content that is the newer one. A deletion has none. */
 const readMessage = (outer: Json) => {
-  const edit = toRecord(outer.edit)
+  const edit = toRecord(outer.type === 'edit' ? outer.edit : outer.type === 'revoke' && outer.revoke)
   const value = outer.type === 'edit' ? { type: 'edit', ...toRecord(edit.message) } : outer
   const { button_reply, list_reply, nfm_reply } = toRecord(value.interactive)
   const [button, reply, item] = [toRecord(value.button), toRecord(button_reply), toRecord(list_reply)]
@@ -75,7 +75,7 @@ const readMessage = (outer: Json) => {
   return {
     type,
     /** Is the API's id of the message that this one replaces. */
-    edits: outer.type === 'edit' ? readId(edit.original_message_id) : undefined,
+    edits: readId(edit.original_message_id),
     text: readContent(toRecord(value.text).body, maxText),
     /** Shows staff any other content: a location, contact cards, a form, a label, a caption, the name of a file. */
     label: readContent(other, maxLabel),

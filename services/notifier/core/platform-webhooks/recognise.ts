@@ -1,6 +1,6 @@
 import type { Keyring } from '@courier/shared/vault.ts'
-import { insertInbound } from '../../capabilities/inbox/queries.ts'
 import { identify, type Move, movePeople, type Sighting } from '../conversations/identities.ts'
+import { insertInbound } from '../conversations/inbound-messages.ts'
 import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
 import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { isUserId } from '../messaging-api/user-id.ts'
@@ -66,25 +66,41 @@ const readMove = ({ tenant, phone, userId, before }: Own<ChangeFact>, find: (of:
     : [{ tenant, from: before.phone, to }]
 }
 
+/** Limits the messages whose buttons a press is tried for. */
+const maxUnderWay = 1_000
+
 /**
- * Finds the people who pressed our buttons, if a webhook does not give their number: the sealed payload opens only for
- * the recipient of the message that `context` names.
+ * Finds the people who pressed our buttons, if we do not know their number: the sealed payload opens only for the
+ * recipient of its message. That is the one that `context` names or, until the outcome of its send is stored, one
+ * of those under way.
  */
 const findPressers = async (tx: Tx, inbound: readonly Own<InboundFact>[], keyring: Keyring | undefined) => {
   const pressed = inbound.filter(({ phone, payload }) => phone === undefined && payload?.startsWith(tokenPrefix))
   const found = new Map<Own<InboundFact>, NamedPerson>()
   if (!keyring || pressed.length === 0) return found
-  const [tenants, numbers, ids] = toColumns(pressed, 'tenant', 'phoneNumberId', 'context')
-  const rows = await prepared<{ key: string; recipient: string }>(tx, 'find_pressed')`
-    select m.tenant_id || ' ' || m.provider_message_id as key, m.recipient
-    from unnest(${tenants}::text[], ${numbers}::text[], ${ids}::text[])
-      as given (tenant_id, phone_number_id, provider_message_id)
-    join messages m using (tenant_id, phone_number_id, provider_message_id)`
-  const recipients = new Map(rows.map(({ key, recipient }) => [key, recipient]))
-  for (const fact of pressed) {
+  const [tenants, numbers, ids, users] = toColumns(pressed, 'tenant', 'phoneNumberId', 'context', 'userId')
+  const rows = await prepared<{ place: number; recipient: string }>(tx, 'find_pressed')`
+    with given as materialized (
+      select * from unnest(${tenants}::text[], ${numbers}::text[], ${ids}::text[], ${users}::text[])
+        with ordinality as given (tenant_id, phone_number_id, provider_message_id, user_id, place)
+      where not exists (
+        select from identities i where i.tenant_id = given.tenant_id and i.user_id = given.user_id
+          and i.recipient not like '%.%')
+    ), known as materialized (
+      select place, recipient from given join messages using (tenant_id, phone_number_id, provider_message_id)
+    )
+    select place::integer, recipient from known
+    union
+    select place::integer, m.recipient
+    from (select * from given where place not in (select place from known)) given cross join lateral (
+      select recipient from messages m
+      where m.tenant_id = given.tenant_id and m.phone_number_id = given.phone_number_id
+        and m.status in ('sending', 'unknown') and m.template::text like '%"action"%'
+      limit ${maxUnderWay}::integer
+    ) m`
+  for (const { place, recipient } of rows) {
+    const fact = pressed[place - 1] as Own<InboundFact>
     const { tenant, phoneNumberId, payload = '', at } = fact
-    const recipient = recipients.get(`${tenant} ${fact.context}`)
-    if (recipient === undefined) continue
     const opened = openButton(keyring, { tenant, phoneNumberId, recipient }, payload, at, at)
     if (opened.kind !== 'unreadable')
       found.set(fact, isUserId(recipient) ? { userId: fact.userId ?? recipient } : { phone: recipient })

@@ -1,4 +1,5 @@
 import { unauthenticated } from '@courier/shared/access/authenticate.ts'
+import { atMost } from '@courier/shared/at-most.ts'
 import { readAddress, refusal } from '@courier/shared/edge/addresses.ts'
 import { Limit, rateLimited } from '@courier/shared/edge/limits.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -18,7 +19,7 @@ const knownMilliseconds = 3_600_000
  * address may send few webhooks, and fewer large ones, since each costs work before it proves forged.
  */
 export const createSenders = (strangersPerMinute: number) => {
-  const known = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
+  const known = new LRUCache<string, true>({ ...atMost(10_000), ttl: knownMilliseconds })
   const strangers = new Limit('webhooks', strangersPerMinute)
   const large = new Limit('large webhooks', maxLarge)
   const counted = new WeakMap<FastifyRequest, [Limit, string][]>()

@@ -1,3 +1,4 @@
+import { atMost } from '@courier/shared/at-most.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
@@ -16,7 +17,7 @@ const notedMilliseconds = 30_000
  * customer. Call it once the facts are committed: its own failure is logged, and loses only these times.
  */
 export const createSignals = (pool: pg.Pool, logger: Logger) => {
-  const noted = new LRUCache<string, true>({ max: 10_000, ttl: notedMilliseconds })
+  const noted = new LRUCache<string, true>({ ...atMost(10_000), ttl: notedMilliseconds })
   return async (signers: readonly Channel[], facts: readonly Fact[]): Promise<void> => {
     const due = signers.flatMap(channel => {
       const kinds = listSignals(channel, facts).filter(kind => !noted.has(toKey(channel, kind)))

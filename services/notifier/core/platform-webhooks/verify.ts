@@ -1,4 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { atMost } from '@courier/shared/at-most.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { LRUCache } from 'lru-cache'
@@ -47,8 +48,8 @@ const everyNumber = '*'
 
 /** Creates a finder that caches for two seconds who claims an id: requests that they sign meanwhile need no query. */
 export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets): FindSigners => {
-  const remembered = new LRUCache<string, readonly Claimant[]>({ max: 10_000, ttl: rememberedMilliseconds })
-  const signedLately = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
+  const remembered = new LRUCache<string, readonly Claimant[]>({ ...atMost(10_000), ttl: rememberedMilliseconds })
+  const signedLately = new LRUCache<string, true>({ ...atMost(10_000), ttl: knownMilliseconds })
 
   const findForeign = async (isSignedWith: IsSignedWith, bytes: number): Promise<FoundSigners> => {
     let known = remembered.get(everyNumber)

@@ -1,3 +1,4 @@
+import { atMost } from '@courier/shared/at-most.ts'
 import { inTenant, retryDeadlocks } from '@courier/shared/postgres/database.ts'
 import { inSpans, readTraceId, type Tracer } from '@courier/shared/traces.ts'
 import { VaultError } from '@courier/shared/vault.ts'
@@ -60,7 +61,7 @@ export const createSender = (options: SenderOptions) => {
 
 /** Creates the function that proves numbers by accepted messages; it checks each number at most once a minute. */
 const createProofBySending = (options: SenderOptions) => {
-  const seen = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 })
+  const seen = new LRUCache<string, true>({ ...atMost(10_000), ttl: 60_000 })
   return async ({ tenant, phoneNumberId }: ClaimedMessage): Promise<void> => {
     const key = `${tenant} ${phoneNumberId}`
     if (seen.has(key)) return
@@ -71,7 +72,7 @@ const createProofBySending = (options: SenderOptions) => {
 
 /** Creates the function that stores which number and user id a response names together; each pair once. */
 const createLearner = ({ pool, logger }: SenderOptions) => {
-  const seen = new LRUCache<string, true>({ max: 10_000 })
+  const seen = new LRUCache<string, true>(atMost(10_000))
   return async ({ tenant }: ClaimedMessage, { contact }: Accepted): Promise<void> => {
     const key = contact && `${tenant} ${contact.userId} ${contact.phone}`
     if (!contact || !key || seen.has(key)) return

@@ -2,7 +2,8 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { connectTo, onCitus } from '../../../../dev/test-database.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { serviceToken } from '../../test/build.ts'
+import { checkFile } from '../../core/provisioning/check-file.ts'
+import { companyFile, serviceToken } from '../../test/build.ts'
 import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
 import { findReattempts } from '../labels/routes.ts'
@@ -74,6 +75,14 @@ t.test('a failed delivery has a reason, is counted once, and waits for an instru
   await move(['DM00000001'], 'key_15')
   t.match(await readOrder('DM00000001'), { failed_attempts: 2 })
   t.match(await listFailures(), [{ attempt: 2, reason: null }])
+})
+
+t.test('refuses a company file with the same reason twice', async t => {
+  const reasons = ['not_home', 'lost', 'not_home'].map(code => ({ code, name: code }))
+  t.strictSame(checkFile(tenantFile({ failed_deliveries: { reasons } }), companyFile), {
+    kind: 'refused',
+    errors: { 'tenant.failed_deliveries.reasons.2.code': ['The reason code not_home appears twice.'] },
+  })
 })
 
 t.test('refuses an unknown reason, and a reason for a status that is not a failure', async t => {

@@ -1,3 +1,4 @@
+import { atMost } from '@courier/shared/at-most.ts'
 import { Limit } from '@courier/shared/edge/limits.ts'
 import { LRUCache } from 'lru-cache'
 
@@ -16,7 +17,7 @@ export const createLoginThrottle = (triesPerEmail: number, triesPerNetwork: numb
   const byEmail = new Limit('email', triesPerEmail * networksPerEmail, now)
   const successes = new Limit('right', maxSuccesses, now)
   /** Remembers the networks where an account logged in before: guesses from elsewhere do not lock it out there. */
-  const known = new LRUCache<string, true>({ max: 20_000 })
+  const known = new LRUCache<string, true>(atMost(20_000))
 
   return {
     /** Returns the seconds until the source may try again; 0 when it may now. */

@@ -1,5 +1,6 @@
 import { argon2, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { atMost } from '@courier/shared/at-most.ts'
 import { LRUCache } from 'lru-cache'
 
 /** Follows OWASP's parameters for argon2id: 19 MiB, two passes, one lane. */
@@ -29,7 +30,7 @@ const cacheMilliseconds = 600_000
  */
 export const createPasswordCheck = (isCorrect = isPassword): typeof isPassword => {
   const key = randomBytes(32)
-  const correct = new LRUCache<string, Buffer>({ max: 10_000, ttl: cacheMilliseconds })
+  const correct = new LRUCache<string, Buffer>({ ...atMost(10_000), ttl: cacheMilliseconds })
   return async (password, stored) => {
     const digest = createHmac('sha256', key).update(password.normalize('NFKC')).digest()
     const cached = correct.get(stored)

@@ -1,4 +1,5 @@
 import { makeExample } from '@courier/shared/api-docs/examples.ts'
+import { atMost } from '@courier/shared/at-most.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { cursorField, listCursor } from '@courier/shared/lists/cursor.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
@@ -90,7 +91,7 @@ export const createOrderPages = ({ pool, catalogues, facets }: FacetStore) => {
    * Remembers lists that had `maxCounted` orders. They never shrink: orders are never deleted and never change their
    * merchant.
    */
-  const longLists = new LRUCache<string, true>({ max: 10_000 })
+  const longLists = new LRUCache<string, true>(atMost(10_000))
 
   const count = async (tx: Tx, tenant: string, filter: OrderFilter): Promise<number> => {
     const { merchant_id = '', ...others } = filter
