@@ -53,6 +53,7 @@ t.test('a failed delivery has a reason, is counted once, and waits for an instru
   const order = await readOrder('DM00000001')
   t.match(order, {
     failed_attempts: 1,
+    awaits_instruction: true,
     instructions: [],
     timeline: [{ reason_code: 'no_fuel' }, { reason_code: 'not_home' }],
   })
@@ -230,7 +231,7 @@ t.test('a failure that is taken back does not count as an attempt', async t => {
   const takeBack = () =>
     request('POST', '/api/staff/order/DM00000050/take-back', { reason: 'Scanned by mistake' }, { token: staffToken })
   t.equal((await takeBack()).status, 200)
-  t.match(await readOrder('DM00000050'), { failed_attempts: 0, status: { key: 'key_12' } })
+  t.match(await readOrder('DM00000050'), { failed_attempts: 0, awaits_instruction: false, status: { key: 'key_12' } })
   t.equal((await instruct('DM00000050', { action: 'return' })).status, 422)
   await move(['DM00000050'], 'key_15')
   t.strictSame((await readOrder('DM00000050')).instructions, [], 'nobody instructed the new attempt')
