@@ -38,7 +38,7 @@ export const hasSamePackages = async (folder: string): Promise<boolean> => {
 }
 
 /** Links our packages into `folder`, except the workspace packages, which it has itself. */
-const linkPackages = async (folder: string): Promise<void> => {
+export const linkPackages = async (folder: string): Promise<void> => {
   for (const parent of ['', ...packageFolders]) {
     const [from, to] = [join(root, parent, 'node_modules'), join(folder, parent, 'node_modules')]
     if (!existsSync(from)) continue

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findUpwardImports, readImports } from './layers.ts'
+import { findSeamBreaks, findUpwardImports, readCapabilities, readImports } from './layers.ts'
 import { readDocuments, writeTypes } from './openapi.ts'
 import { root } from './settings.ts'
 
@@ -27,10 +27,13 @@ const checkTypes = (): boolean => {
   const listed = /^.*\.d\.ts$/m.exec(stdout)?.index ?? stdout.length
   const imports = readImports(stdout.slice(listed))
   // Fails if the compiler changes its wording: an unreadable list would otherwise pass as one without imports.
-  const upward = imports.length > 0 ? findUpwardImports(imports) : ['tsc --explainFiles lists no imports.']
-  process.stdout.write(stdout.slice(0, listed) + upward.map(sentence => `${sentence}\n`).join(''))
+  const wrong =
+    imports.length > 0
+      ? [...findUpwardImports(imports), ...findSeamBreaks(imports, capabilities)]
+      : ['tsc --explainFiles lists no imports.']
+  process.stdout.write(stdout.slice(0, listed) + wrong.map(sentence => `${sentence}\n`).join(''))
   const others = ['portal', 'examples'].map(folder => run(compiler, [...oneChecker, '-p', folder]).status)
-  return status === 0 && upward.length === 0 && others.every(ended => ended === 0)
+  return status === 0 && wrong.length === 0 && others.every(ended => ended === 0)
 }
 
 const checkLint = (): boolean => run(findTool('.bin/biome'), ['check', '--error-on-warnings', '.']).status === 0
@@ -54,6 +57,7 @@ const checkDocuments = (): boolean => {
   return run(process.execPath, [program, 'lint', '--config', 'dev/redocly.yaml', ...files], { env }).status === 0
 }
 
+const capabilities = await readCapabilities()
 const documents = await readDocuments()
 await writeTypes(documents)
 const ok = [checkTypes(), checkLint(), checkPatterns(), checkDocuments()].every(Boolean)

@@ -1,7 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { blockEnd, blockStart, findUpwardImports, layers, readImports, writeFolders } from './layers.ts'
+import {
+  blockEnd,
+  blockStart,
+  findSeamBreaks,
+  findUpwardImports,
+  layers,
+  readCapabilities,
+  readImports,
+  writeFolders,
+} from './layers.ts'
 import { root } from './settings.ts'
 
 const explained = (from: string, to: string): string =>
@@ -26,6 +35,37 @@ t.test('names an import from a higher folder or another package', async t => {
 t.test('tests may import anything', async t => {
   t.strictSame(find('services/orders/core/booking/bulk.test.ts', 'services/notifier/app.ts'), [])
   t.strictSame(find('shared/postgres/database.test.ts', 'services/orders/config.ts'), [])
+})
+
+const findBreaks = (from: string, to: string) =>
+  findSeamBreaks(readImports(explained(`services/orders/${from}`, `services/orders/${to}`)), {
+    'services/orders': { money: {}, labels: { needs: ['money'] }, feed: {} },
+  })
+const ledger = 'capabilities/money/ledger.ts'
+
+t.test('a capability is imported by the list, by itself and by those that need it', async t => {
+  for (const from of ['capabilities.ts', 'capabilities/money/routes.ts', 'capabilities/labels/routes.ts'])
+    t.strictSame(findBreaks(from, ledger), [], from)
+  t.strictSame(findBreaks('capabilities/money/routes.ts', 'core/moves/move.ts'), [])
+  t.strictSame(find('services/orders/capabilities/money/capability.ts', 'services/orders/capability.ts'), [])
+  t.strictSame(findBreaks('capabilities/feed/feed.test.ts', ledger), [], 'a test of how two meet')
+})
+
+t.test(
+  'names an import of a capability by the core, by a test of the core, and by one that does not need it',
+  async t => {
+    for (const from of ['core/moves/move.ts', 'core/moves/moves.test.ts', 'app.ts', 'capability.ts'])
+      t.match(findBreaks(from, ledger), [/which may be left out/], from)
+    t.match(findBreaks('capabilities/feed/routes.ts', ledger), [/feed does not need money/])
+    t.match(findBreaks('capabilities/money/ledger.ts', 'capabilities/labels/pdf.ts'), [/money does not need labels/])
+    t.match(find('services/orders/core/moves/move.ts', 'services/orders/capability.ts'), [/higher folder/])
+    t.match(find('services/orders/capabilities/money/ledger.ts', 'services/orders/config.ts'), [/higher folder/])
+  },
+)
+
+t.test('every capability of a list has a folder, and every folder a row', async t => {
+  for (const [service, list] of Object.entries(await readCapabilities()))
+    t.strictSame(Object.keys(list).toSorted(), listFolders(`${service}/capabilities`).toSorted(), service)
 })
 
 const listFolders = (path: string): string[] =>

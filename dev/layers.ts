@@ -1,7 +1,7 @@
 // Lists the folders of each package, their purposes and allowed imports. Run as a program, this file writes the
 // folders and purposes into architecture.md.
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { root } from './settings.ts'
 
 /** Lists folders, highest first: a file imports only from its own folder and those below. `.` is the package's root. */
@@ -9,53 +9,51 @@ export const layers: Readonly<Record<string, readonly (readonly [folder: string,
   'services/orders': [
     ['.', 'starts the process: settings, routes, workers, commands'],
     ['capabilities/restoring', 'repairs a database that was restored from a backup'],
-    ['core/provisioning', 'applies company files: cities, rate cards, merchants, statuses'],
     ['capabilities/customer-actions', 'acts on buttons that recipients press; keeps the requests that staff decide on'],
-    [
-      'capabilities/failures',
-      'counts failed deliveries, with reasons; stores instructions and decides whose takes precedence',
-    ],
+    ['capabilities/failures', 'counts failed deliveries; stores what is to follow, and decides whose word counts'],
     ['capabilities/editing', 'changes an order before its pickup'],
-    ['core/booking', 'books batches: checks, numbers, writes and explains them'],
+    ['capabilities/money', 'books what recipients paid, fees and taxes: ledger, cash, invoices, pay runs'],
+    ['capabilities/labels', 'prints labels and run sheets as PDF, labels also as ZPL; draws PDFs in a thread'],
     ['capabilities/feed', "serves the log to merchants as a feed; sends it to merchants' addresses, signed, in order"],
     ['capabilities/people', 'lets a merchant keep the people who log in for it'],
+    ['capabilities/tracking-page', 'shows a parcel to its recipient, in three languages'],
+    ['capabilities/reports', "sums up orders: a summary for merchants, the day's metrics for staff"],
+    ['capabilities/rate-gaps', 'reports the combinations of cities that rate cards lack'],
+    ['core/provisioning', 'applies company files: cities, rate cards, merchants, statuses'],
+    ['core/booking', 'books batches: checks, numbers, writes and explains them'],
     ['core/relay', 'delivers the log to the notifier, in order, at least once'],
     [
       'core/log',
       'keeps an append-only log per tenant and numbers its entries once; leases, polls and backs off for its readers',
     ],
-    ['capabilities/labels', 'prints labels, run sheets and invoices as PDF, labels also as ZPL'],
-    ['capabilities/tracking-page', 'shows a parcel to its recipient, in three languages'],
-    ['capabilities/reports', "sums up orders: a summary for merchants, the day's metrics for staff"],
     ['core/lists', 'lists orders: pages, filters, look-ups of many orders'],
     ['core/moves', 'moves orders between statuses: legal moves, all or nothing'],
-    ['capabilities/money', 'books what recipients paid, fees and taxes: ledger, cash, invoices, pay runs'],
-    ['core/tracking', 'reads orders; shows one order and its timeline'],
-    ['capabilities/rate-gaps', 'reports the combinations of cities that rate cards lack'],
+    ['core/tracking', 'reads orders, with the facets of capabilities; shows one order and its timeline'],
     [
       'core/catalogue',
       'keeps one version of a company in memory: places, rate cards, names, statuses; finds places and prices',
     ],
+    ['core/actions', 'runs a request that changes something once for its key, in one transaction, audited'],
     ['core/statuses', "keeps a company's set of statuses; says which moves merchants may make"],
     ['core/access', 'logs merchants and staff in; creates and finds tokens'],
     ['core/database', 'describes the tables and migrates them'],
   ],
   'services/notifier': [
     ['.', 'starts the process: settings, routes, workers, commands'],
-    ['capabilities/restoring', 'repairs a database that was restored from a backup'],
-    ['core/provisioning', 'applies company files: channels, rules, tariffs; seals secrets with new keys'],
+    ['capabilities/inbox', 'lists what customers write; stores replies of staff'],
+    ['capabilities/preflight', 'checks what a send would do, without sending'],
     ['capabilities/timeline', 'merges the statuses of a parcel and its messages'],
     ['capabilities/doctor', 'finds out whether messaging works, and says what to do'],
-    ['capabilities/preflight', 'checks what a send would do, without sending'],
+    ['capabilities/restoring', 'repairs a database that was restored from a backup'],
+    ['core/provisioning', 'applies company files: channels, rules, tariffs; seals secrets with new keys'],
     ['core/events', "turns events of orders into the messages that rules make, once; delivers customers' actions"],
     ['core/platform-webhooks', 'verifies and reads webhooks of the messaging API; applies them forward only'],
-    ['capabilities/inbox', 'lists what customers write; stores replies of staff'],
     ['core/sending', 'sends queued messages: claims, checks and writes them, stores outcomes, retries'],
     ['core/messages', 'accepts, lists and cancels messages'],
     ['core/customer-actions', 'seals actions into buttons, which alone act; stores what customers pressed'],
     ['core/costs', 'prices messages; keeps budgets'],
     ['core/channels', 'keeps numbers: credentials, registration, health'],
-    ['core/conversations', 'knows the 24-hour window, who opted out, and the words that do so'],
+    ['core/conversations', 'keeps what customers wrote, the 24-hour window and opt-outs; knows the words for them'],
     ['core/templates', 'syncs the catalogue of templates; checks and renders parameters'],
     ['core/access', 'finds the member of staff behind a token of the notifier or of orders'],
     ['core/orders-client', 'reads orders and staff from the orders service'],
@@ -93,12 +91,30 @@ export const blockStart = '<!-- Written by dev/layers.ts. -->'
 export const blockEnd = '<!-- End of what dev/layers.ts writes. -->'
 
 export const writeFolders = (page: string): string => {
-  const tables = Object.entries(layers).map(([name, folders]) => {
-    const rows = folders.map(([folder, purpose]) => `| ${folder === '.' ? '*root*' : `\`${folder}/\``} | ${purpose} |`)
-    return [`| \`${name}/\` | |`, '|---|---|', ...rows].join('\n')
-  })
+  const isCapability = ([folder]: readonly [string, string]): boolean => folder.startsWith('capabilities/')
+  const services = Object.entries(layers).filter(([name]) => name.startsWith('services/'))
+  const tables = [
+    ...services.map(([name, folders]) =>
+      writeTable(
+        `${name}/`,
+        folders.filter(each => !isCapability(each)),
+      ),
+    ),
+    ...services.map(([name, folders]) => writeTable(`${name}/capabilities/`, folders.filter(isCapability))),
+    ...Object.entries(layers)
+      .filter(([name]) => !name.startsWith('services/'))
+      .map(([name, folders]) => writeTable(`${name}/`, folders)),
+  ]
   const [before = '', after = ''] = [page.split(blockStart)[0], page.split(blockEnd)[1]]
   return [`${before}${blockStart}`, ...tables, `${blockEnd}${after}`].join('\n\n')
+}
+
+const writeTable = (name: string, folders: readonly (readonly [string, string])[]): string => {
+  const rows = folders.map(([folder, purpose]) => {
+    const shown = folder.replace(/^capabilities\//, '')
+    return `| ${folder === '.' ? '*root*' : `\`${shown}/\``} | ${purpose} |`
+  })
+  return [`| \`${name}\` | |`, '|---|---|', ...rows].join('\n')
 }
 
 interface Import {
@@ -125,7 +141,39 @@ export const findUpwardImports = (imports: readonly Import[]): string[] =>
     if (!above || !below || isTest(from)) return []
     if (above.name !== below.name) return below.name === 'shared' ? [] : `${from} imports ${to}, another package.`
     if (below.level === -1) return `${to} lies in a folder that dev/layers.ts does not name.`
+    if (isTypeOfCapabilities(from, to)) return []
     return above.level > below.level ? `${from} imports ${to}, which lies in a higher folder (dev/layers.ts).` : []
+  })
+
+const isTypeOfCapabilities = (from: string, to: string): boolean =>
+  from.includes('/capabilities/') && to.endsWith('/capability.ts') && findLayer(to)?.level === 0
+
+type Lists = Readonly<Record<string, Readonly<Record<string, { readonly needs?: readonly string[] }>>>>
+
+/** Reads the lists of capabilities of the services, by folder of the service. */
+export const readCapabilities = async (): Promise<Lists> => {
+  const files = globSync('services/*/capabilities.ts', { cwd: root })
+  const lists = files.map(async file => [dirname(file), (await import(join(root, file))).capabilities] as const)
+  return Object.fromEntries(await Promise.all(lists))
+}
+
+/**
+ * Returns a sentence for each import of a capability by another file of its service than the list, itself, and those
+ * that need it. Exempts tests, but not those of the core: they run without capabilities.
+ */
+export const findSeamBreaks = (imports: readonly Import[], lists: Lists): string[] =>
+  imports.flatMap(({ from, to }) => {
+    const [, service = '', wanted = ''] = /^(services\/[^/]+)\/capabilities\/([^/]+)\//.exec(to) ?? []
+    const list = lists[service]
+    const inside = from.startsWith(`${service}/`) ? from.slice(service.length + 1) : undefined
+    if (!list || inside === undefined || inside === 'capabilities.ts') return []
+    if (isTest(from) && !inside.startsWith('core/')) return []
+    const capability = /^capabilities\/([^/]+)\//.exec(inside)?.[1]
+    if (capability === undefined) return [`${from} imports ${to}, a capability, which may be left out.`]
+    const mayImport = capability === wanted || list[capability]?.needs?.includes(wanted)
+    return mayImport
+      ? []
+      : [`${from} imports ${to}, but ${capability} does not need ${wanted} (${service}/capabilities.ts).`]
   })
 
 const isTest = (file: string): boolean => /(^|\/)test\/|\.test\.ts$/.test(file)

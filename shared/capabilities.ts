@@ -21,21 +21,25 @@ export const findCapabilitiesProblem = (list: List<unknown>, setting: string): s
   const words = setting.split(',').map(word => word.trim())
   const known = Object.keys(list).join(', ')
   const unknown = words.find(word => !Object.hasOwn(list, word))
-  if (unknown !== undefined) return `must be all, none, or some of ${known}, with commas between; not ${unknown}`
+  if (unknown !== undefined)
+    return `must be all, none, or some of ${known}, with commas between; not ${JSON.stringify(unknown)}`
   const lacking = words.flatMap(word =>
     (list[word]?.needs ?? []).flatMap(needed => (words.includes(needed) ? [] : [`${word} needs ${needed}`])),
   )
   return lacking.length > 0 ? `must name what others need: ${lacking.join(', ')}` : undefined
 }
 
-/** Defines the setting that chooses the capabilities of a service. */
-export const CapabilityNames = (list: List<unknown>): TSchema & { static: string } =>
+/** Defines the setting `name`, which chooses the capabilities of a service. */
+export const CapabilityNames = (name: string, list: List<unknown>): TSchema & { static: string } =>
   Type.String({
     default: 'all',
     maxLength: 1000,
     description: `the capabilities that the service loads: all, none, or some of ${Object.keys(list).join(', ')}`,
     must: 'be all, none, or names with commas between',
-    problem: (text: string) => findCapabilitiesProblem(list, text),
+    problem: (text: string) => {
+      const problem = findCapabilitiesProblem(list, text)
+      return problem && `${name} ${problem}`
+    },
   })
 
 /** Imports the capabilities that a setting chooses, by name; nothing of the others is loaded. */

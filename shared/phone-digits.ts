@@ -40,6 +40,9 @@ const readInternational = (digits: string): string | undefined => {
 export const readUsual = (digits: string, country: string): string | undefined => {
   if (!/^[+]?[0-9]+$/.test(digits)) return undefined
   const { code, signed, prefixes, lengths } = findSpelling(country)
+  // The country code may stand before a shorter number: the parser decides.
+  if (!prefixes.includes(code) && digits.startsWith(code) && lengths.includes(digits.length - code.length))
+    return undefined
   let found: string | undefined
   for (const prefix of digits.startsWith('+') ? signed : prefixes) {
     const national = digits.length - prefix.length

@@ -215,7 +215,8 @@ t.test('plain digits are read as the parser reads them', async () => {
       const parsed = parsePhoneNumberFromString(digits, country)
       return !parsed?.isPossible() || normalisePhone(digits, country) === parsed.number.slice(1)
     }),
-    { numRuns: 2_000 },
+    // An Indian number of eleven digits may be one of nine behind the country code.
+    { numRuns: 2_000, examples: [['91111111111', 'IN']] },
   )
 })
 

@@ -12,17 +12,20 @@ const password = 'courier-demo'
 const members = { admin: 'Dilani Perera', viewer: 'Saman Fernando' }
 type Role = keyof typeof members
 
+type OrdersSettings = NonNullable<Parameters<typeof buildOrders>[1]>
+type NotifierSettings = NonNullable<Parameters<typeof buildNotifier>[4]>
+
 /** Starts both services in this process, each at an origin of its own, with staff and the simulator's templates. */
-export const startConsole = async (t: Test) => {
+export const startConsole = async (t: Test, ofOrders: OrdersSettings = {}, ofNotifier: NotifierSettings = {}) => {
   const host = '127.0.0.1'
   const port = await findFreePort()
   const messages = createServiceClient({ baseUrl: `http://${host}:${port}`, serviceToken })
-  const orders = await buildOrders(t, { serviceToken, portalOrigins: `http://${host}:${port}`, messages })
+  const orders = await buildOrders(t, { serviceToken, portalOrigins: `http://${host}:${port}`, messages, ...ofOrders })
   const ordersUrl = await orders.app.listen({ host, port: 0 })
   const client = createOrdersClient({ url: ordersUrl, serviceToken, logger: pino({ level: 'silent' }) })
   t.teardown(() => client.close())
   const fixture = { wabaId: '102290129340398' }
-  const notifier = await buildNotifier(t, undefined, client, fixture, { ordersPublicUrl: ordersUrl })
+  const notifier = await buildNotifier(t, undefined, client, fixture, { ordersPublicUrl: ordersUrl, ...ofNotifier })
   const url = `${await notifier.app.listen({ host, port })}/portal/`
   await notifier.call('POST', '/api/templates/sync')
   for (const [role, name] of Object.entries(members))

@@ -127,7 +127,7 @@ if (browser) {
     t.equal(await clerk.getByRole('link', { name: 'Webhooks' }).count(), 0)
     t.equal(await clerk.getByRole('link', { name: 'Programs and people' }).count(), 0)
     await clerk.goto(`${url}#/access`)
-    await clerk.getByText('A clerk may not do this.').first().waitFor()
+    await clerk.getByRole('heading', { name: 'Upload', exact: true }).waitFor()
     await clerk.getByRole('link', { name: 'Orders', exact: true }).click()
     await clerk.getByRole('link', { name: /^DM/ }).first().waitFor()
     await row.getByRole('button', { name: 'End access' }).click()

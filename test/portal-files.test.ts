@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { root } from '../dev/settings.ts'
 import { build } from '../services/notifier/test/portal.ts'
-import { changeTypes } from '../services/orders/core/database/tables.ts'
+import { changeTypes } from '../services/orders/core/log/event-types.ts'
 import { readFaceFiles } from '../shared/edge/face.ts'
 
 t.test('serves the console’s files under a policy that admits no foreign script', async t => {
@@ -27,7 +27,9 @@ t.test('serves the console’s files under a policy that admits no foreign scrip
   const packed = await get('/portal/', { 'accept-encoding': 'gzip, br' })
   t.match(packed.headers, { 'content-encoding': 'gzip', vary: /accept-encoding/, etag })
   t.equal(gunzipSync(packed.rawPayload).toString(), page.payload)
-  t.same((await get('/portal/settings.json')).json(), { orders_url: 'https://orders.example/below' })
+  const settings = (await get('/portal/settings.json')).json()
+  t.equal(settings.orders_url, 'https://orders.example/below')
+  t.ok(['listMessages', 'listAllOrders'].every(operation => settings.operations.includes(operation)))
   for (const path of readFaceFiles('console').keys()) {
     const { statusCode, headers } = await get(`/portal/${path}`)
     t.equal(statusCode, 200, path)
@@ -39,7 +41,8 @@ t.test('serves the console’s files under a policy that admits no foreign scrip
     'desk/app.js',
     '../app.ts',
     '%2e%2e/app.ts',
-    'languages',
+    'kit/texts.json',
+    'texts',
     'none.js',
   ])
     t.equal((await get(`/portal/${path}`)).statusCode, 404, path)
@@ -55,16 +58,26 @@ t.test('the packed files of each face stay below their limit', async t => {
   }
 })
 
-t.test('every language has the same texts, with the same values to fill in', async t => {
+t.test('every text is in every language, with the same values to fill in', t => {
+  const listValues = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort()
   for (const folder of ['kit', 'console', 'desk']) {
-    const read = async (name: string): Promise<Record<string, string>> =>
-      (await import(`../portal/${folder}/languages/${name}.js`)).default
-    const [en, si, ta] = [await read('en'), await read('si'), await read('ta')]
-    const listValues = (texts: Record<string, string>) =>
-      Object.entries(texts).map(([key, text]) => `${key} ${(text.match(/\{\w+\}/g) ?? []).sort()}`)
-    for (const texts of [si, ta]) t.strictSame(listValues(texts).sort(), listValues(en).sort())
-    for (const texts of [en, si, ta]) for (const text of Object.values(texts)) t.not(text.trim(), '')
+    const texts: Record<string, string[]> = JSON.parse(readFileSync(join(root, `portal/${folder}/texts.json`), 'utf8'))
+    for (const [key, row] of Object.entries(texts)) {
+      t.equal(row.filter(text => text.trim() !== '').length, 3, key)
+      for (const text of row) t.strictSame(listValues(text), listValues(row[0] ?? ''), key)
+    }
   }
+  t.end()
+})
+
+t.test('a face gets the texts of one language at a time, and its own texts instead of the kit’s', async t => {
+  const files = readFaceFiles('desk')
+  const read = async (name: string): Promise<Record<string, string>> =>
+    (await import(`data:text/javascript,${encodeURIComponent(String(files.get(`texts/${name}.js`)?.bytes))}`)).default
+  const [en, si] = [await read('en'), await read('si')]
+  t.match(en, { 'menu.orders': 'Orders', 'field.destination': 'City', 'status.DELIVERED': 'DELIVERED' })
+  t.match(si, { 'field.destination': 'නගරය', 'status.DELIVERED': 'භාර දී ඇත' })
+  t.strictSame(Object.keys(si), Object.keys(en))
 })
 
 t.test('the desk offers every type of event for webhooks', async t => {

@@ -11,8 +11,8 @@ import { resendMessage } from '../services/notifier/core/messages/change.ts'
 import { messageTo, until } from '../services/notifier/test/fixture.ts'
 import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
 import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
+import { bookedMoves } from '../services/orders/capabilities/money/book-moves.ts'
 import { repairInvoices } from '../services/orders/capabilities/money/invoice-numbers.ts'
-import { bookedMoves } from '../services/orders/capabilities/money/move-lines.ts'
 import { recover } from '../services/orders/capabilities/restoring/restored.ts'
 import { createTokenFor } from '../services/orders/core/access/token-commands.ts'
 import { createWaybillNumbers } from '../services/orders/core/booking/waybill-numbers.ts'
@@ -143,9 +143,9 @@ t.test('no invoice gets a number that one made after the backup had', async t =>
   await orders.rows('update money_lines set invoice_id = null')
   for (const { series, last_number } of backup)
     await orders.rows(`update invoice_counters set last_number = $2 where series = $1`, [series, last_number])
-  t.match(await recoverDemo(0), { skipped_invoices: 0 })
-  t.match(await recoverDemo(undefined, true), { skipped_invoices: 40 })
-  t.match(await recoverDemo(), { skipped_invoices: 40 })
+  t.match(await recoverDemo(0), { repaired: { skipped_invoices: 0 } })
+  t.match(await recoverDemo(undefined, true), { repaired: { skipped_invoices: 40 } })
+  t.match(await recoverDemo(), { repaired: { skipped_invoices: 40 } })
   const after = await invoice()
   t.match(after, [/^I-\d{6}-42$/, 'MI-0042'])
   for (const number of after) t.notOk([...before, ...lost].includes(number))
@@ -292,7 +292,7 @@ t.test('the commands refuse to run while the service runs, and print their chang
     await command('orders', '--since', since, '--dry-run'),
     /demo +1000010 +40 +DM01\d+ +0 +0 +0\n.*ask the merchants.*\nNothing was written/,
   )
-  t.match(await command('notifier'), /demo +1 +0 +0 +0\nThe messages under queued, held and sending are unknown now/)
+  t.match(await command('notifier'), /demo +1 +0 +0 +0\nThe messages counted as queued, held or sending are unknown/)
   const audited = `select action, object_id from audit where action = 'database.restored'`
   t.same(await notifier.rows(audited), [{ action: 'database.restored', object_id: 'demo' }])
   t.same(await orders.rows(audited), [])

@@ -1,12 +1,12 @@
 import t from 'tap'
 
 const address = new URL('../portal/console/template-parameters.js', import.meta.url)
-const { componentsOf, parametersOf } = await import(address.href)
+const { buildComponents, findParameters } = await import(address.href)
 
 /** Returns the components that the console sends for a body whose variables have the values `value NAME`. */
 const send = (text: string) => {
-  const parameters: { id: string; label: string }[] = parametersOf({ components: [{ type: 'BODY', text }] })
-  return componentsOf(parameters, Object.fromEntries(parameters.map(({ id, label }) => [id, `value ${label}`])))
+  const parameters: { id: string; label: string }[] = findParameters({ components: [{ type: 'BODY', text }] })
+  return buildComponents(parameters, Object.fromEntries(parameters.map(({ id, label }) => [id, `value ${label}`])))
 }
 const body = (...parameters: object[]) => [
   { type: 'body', parameters: parameters.map(each => ({ type: 'text', ...each })) },

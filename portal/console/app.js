@@ -1,5 +1,5 @@
 import { instead } from '../kit/actions.js'
-import { own, readSettings } from '../kit/api.js'
+import { listServed, own } from '../kit/api.js'
 import { t } from '../kit/i18n.js'
 import { html, useEffect } from '../kit/preact.js'
 import { show } from '../kit/shell.js'
@@ -65,6 +65,9 @@ const Search = ({ query }) => {
   </form>`
 }
 
-const readMe = async (options = {}) => (await own('/me', options)).data
+const readMe = async (options = {}) => {
+  const { operations, ...me } = (await own('/me', options)).data
+  return { ...me, operations: operations.filter(each => listServed().includes(each)) }
+}
 
-await show({ screens, readMe, Search }, readSettings())
+await show({ screens, readMe, Search })

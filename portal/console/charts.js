@@ -21,7 +21,7 @@ const series = ['created', 'delivered', 'failed']
 export const DaysChart = ({ days }) => {
   const top = Math.max(4, ...days.flatMap(each => series.map(name => each[name])))
   const height = (/** @type {number} */ value) => (value / top) * 100
-  const nameOf = each => day(`${each.date}T12:00:00Z`, 'UTC')
+  const nameDay = each => day(`${each.date}T12:00:00Z`, 'UTC')
   return html`<figure class="chart">
     <p class="legend" aria-hidden="true">
       ${series.map(name => html`<span key=${name} class=${name}>${t(`today.${name}`)}</span>`)}
@@ -31,13 +31,13 @@ export const DaysChart = ({ days }) => {
         series.map(
           (name, place) => html`<rect key=${`${index} ${name}`} class=${name}
         x=${index * 16 + 1 + place * 4.5} width="4" y=${100 - height(each[name])} height=${height(each[name])}><title>
-          ${nameOf(each)}: ${t(`today.${name}`)} ${number(each[name])}</title></rect>`,
+          ${nameDay(each)}: ${t(`today.${name}`)} ${number(each[name])}</title></rect>`,
         ),
       )}
     </svg>
-    <p class="axis" aria-hidden="true"><span>${nameOf(days[0])}</span><span>${nameOf(days.at(-1))}</span></p>
+    <p class="axis" aria-hidden="true"><span>${nameDay(days[0])}</span><span>${nameDay(days.at(-1))}</span></p>
     <${FigureTable} title=${t('today.days')} head=${[t('today.day'), ...series.map(name => t(`today.${name}`))]}
-      rows=${days.map(each => [nameOf(each), ...series.map(name => each[name])])} />
+      rows=${days.map(each => [nameDay(each), ...series.map(name => each[name])])} />
   </figure>`
 }
 

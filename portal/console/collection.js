@@ -18,6 +18,10 @@ const entered = new Set()
 const isStated = ({ amount, cod, reason }) =>
   amount !== '' && Number(amount) >= 0 && (Number(amount) === cod || reason.trim() !== '')
 
+/** Returns true if a move that books `books` states what recipients paid, where money is booked. */
+export const takesPayment = (/** @type {string | undefined} */ books) =>
+  may('getAnyParcelMoney') && (books === 'delivery' || books === 'partial_delivery')
+
 /**
  * Keeps what a person enters about the payments of `orders`, which are about to get a status that books `books`. The
  * amount of a delivery begins as the COD; that of a partial delivery must be entered. `body` holds the fields of the
@@ -27,10 +31,10 @@ const isStated = ({ amount, cod, reason }) =>
 export const useCollection = (orders, books) => {
   const [by, setBy] = useState('')
   const [given, setGiven] = useState(/** @type {Record<string, any>} */ ({}))
-  const isDelivery = books === 'delivery' || books === 'partial_delivery'
+  const isPaid = takesPayment(books)
   /** @type {Payment[]} */
   const payments = orders
-    .filter(({ cod }) => isDelivery && cod > 0)
+    .filter(({ cod }) => isPaid && cod > 0)
     .map(({ waybill_number: waybill, cod, currency }) => {
       const start = { amount: books === 'delivery' ? String(cod) : '', method: 'cash', reason: '' }
       return { ...start, ...given[waybill], waybill, cod, currency }

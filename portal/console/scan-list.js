@@ -124,7 +124,7 @@ export const useScanList = (isStored = true) => {
 }
 
 /** Returns the moves that any item may make; the moves that all items may make come first. @param {Item[]} items */
-export const movesOf = items => {
+export const listMoves = items => {
   const moves = new Map()
   for (const { order } of items)
     for (const move of order?.moves ?? [])
@@ -133,7 +133,7 @@ export const movesOf = items => {
 }
 
 /** Returns why an item may not move to a status. undefined: it may. @param {Item} item @param {string} statusKey */
-export const refusalOf = ({ order, error, refusal, isRead }, statusKey) => {
+export const findRefusal = ({ order, error, refusal, isRead }, statusKey) => {
   if (!isRead) return t('scan.reading')
   if (!order) return error?.status === 404 ? t('scan.unknown') : (error?.message ?? t('scan.reading'))
   if (refusal && refusal.statusKey === statusKey) return refusal.reason

@@ -40,7 +40,7 @@ const guess = (before, name) => {
 }
 
 /** @param {Parameter['part']} part @param {string} text @param {object} more @returns {Parameter[]} */
-const textsOf = (part, text, more = {}) =>
+const listTexts = (part, text, more = {}) =>
   placeholders(text).map(({ name, before }) => ({
     id: `${part}-${name}`,
     part,
@@ -54,7 +54,7 @@ const textsOf = (part, text, more = {}) =>
 const media = ['IMAGE', 'VIDEO', 'DOCUMENT']
 
 /** Returns undefined if a template has a part that the console cannot fill in. @returns {Parameter[] | undefined} */
-export const parametersOf = ({ components }) => {
+export const findParameters = ({ components }) => {
   const wanted = components.map(({ type, format, text, buttons = [] }) => {
     if (type === 'HEADER' && media.includes(format))
       return [
@@ -66,23 +66,23 @@ export const parametersOf = ({ components }) => {
           guess: 'https://',
         },
       ]
-    if (type === 'HEADER' && format === 'TEXT') return textsOf('header', text)
-    if (type === 'BODY') return textsOf('body', text)
-    if (type === 'BUTTONS') return buttonsOf(buttons)
+    if (type === 'HEADER' && format === 'TEXT') return listTexts('header', text)
+    if (type === 'BODY') return listTexts('body', text)
+    if (type === 'BUTTONS') return listButtons(buttons)
     return type === 'FOOTER' ? [] : undefined
   })
   return wanted.includes(undefined) ? undefined : wanted.flat()
 }
 
-const buttonsOf = buttons => {
+const listButtons = buttons => {
   if (buttons.some(({ type }) => !['QUICK_REPLY', 'URL', 'PHONE_NUMBER'].includes(type))) return undefined
   return buttons.flatMap(({ type, url, text }, index) =>
-    type === 'URL' ? textsOf('button', url, { id: `button-${index}`, index, label: text }) : [],
+    type === 'URL' ? listTexts('button', url, { id: `button-${index}`, index, label: text }) : [],
   )
 }
 
 /** @param {Parameter[]} parameters @param {Record<string, string>} values by id */
-export const componentsOf = (parameters, values) => {
+export const buildComponents = (parameters, values) => {
   const components = new Map()
   for (const { id, part, type, name, index } of parameters) {
     const key = `${part} ${index ?? ''}`

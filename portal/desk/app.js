@@ -1,7 +1,8 @@
-import { own } from '../kit/api.js'
+import { listServed, own } from '../kit/api.js'
 import { Failures } from '../kit/failures.js'
 import { lazy } from '../kit/lazy.js'
-import { getSession } from '../kit/session.js'
+import { html } from '../kit/preact.js'
+import { getSession, may } from '../kit/session.js'
 import { show } from '../kit/shell.js'
 import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
@@ -11,8 +12,11 @@ const screens = {
   book: { Screen: lazy('book', async () => (await import('./screens/book.js')).Book) },
   orders: { Screen: Orders },
   parcel: { Screen: Parcel, isHidden: true },
-  failures: { Screen: Failures },
-  money: { Screen: lazy('money', async () => (await import('./screens/money.js')).Money) },
+  failures: {
+    Screen: props => html`<${Failures} ...${props} mayDecide=${may('instructOrder')} />`,
+    needs: 'listFailedDeliveries',
+  },
+  money: { Screen: lazy('money', async () => (await import('./screens/money.js')).Money), needs: 'getBalance' },
   webhooks: {
     Screen: lazy('webhooks', async () => (await import('./screens/webhooks.js')).Webhooks),
     needs: 'listWebhooks',
@@ -21,13 +25,14 @@ const screens = {
 }
 
 /** Lists the operations that clerks may not use and that decide what the desk shows. */
-const operationsOfOwners = ['listWebhooks', 'listTokens', 'approveOwnInvoice']
+const forOwners = ['listWebhooks', 'listTokens', 'approveOwnInvoice']
 
 const readMe = async (options = {}) => {
   const { merchant: of, person, email, role, tenant: company } = (await own('/user/get-current', options)).data
   // The session names the company as the person typed it.
   const tenant = { ...company, id: getSession().tenant, name: of.name }
-  return { name: person?.name ?? '', email, role, operations: role === 'owner' ? operationsOfOwners : [], tenant }
+  const operations = listServed().filter(each => role === 'owner' || !forOwners.includes(each))
+  return { name: person?.name ?? '', email, role, operations, tenant }
 }
 
 await show({ screens, readMe })

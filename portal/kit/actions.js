@@ -2,6 +2,7 @@
 import { own } from './api.js'
 import { t } from './i18n.js'
 import { html, useRef, useState } from './preact.js'
+import { may } from './session.js'
 
 /**
  * Returns an action that never runs twice at once: `run` ignores further presses until the action ends. A string that
@@ -105,8 +106,9 @@ export const Act = ({ run, question = '', children, ...more }) => {
     <${ErrorText} error=${action.error} />`
 }
 
-/** Shows a button that saves the label of a parcel. */
-export const Label = ({ waybill }) => {
+/** Shows a button that saves the label of a parcel, if the person may print it by the operation that it `needs`. */
+export const Label = ({ waybill, needs }) => {
+  if (!may(needs)) return null
   const path = `/order/${encodeURIComponent(waybill)}/label`
   const save = async () => saveFile(await own(path, { as: 'blob' }), `${waybill}.pdf`)
   return html`<${Act} run=${save}>${t('label')}<//>`

@@ -32,13 +32,19 @@ export class ApiError extends Error {
 const notifierUrl = new URL('..', document.baseURI).href.replace(/\/$/, '')
 /** The desk comes from orders itself. */
 let ordersUrl = notifierUrl
+/** @type {string[]} */
+let operations = []
 const timeoutMs = { json: 30_000, blob: 120_000 }
 
-/** Reads the address of orders from the notifier. */
+/** Reads the address of orders, and which operations are served. */
 export const readSettings = async () => {
-  const response = await fetch('settings.json')
-  ordersUrl = (await response.json()).orders_url.replace(/\/$/, '')
+  const settings = await (await fetch('settings.json')).json()
+  ordersUrl = settings.orders_url?.replace(/\/$/, '') ?? ordersUrl
+  operations = settings.operations
 }
+
+/** Lists the operationIds that the page's service serves; for the console, also all of orders for staff. */
+export const listServed = () => operations
 
 const slowMs = 5_000
 let slow = 0

@@ -31,10 +31,9 @@ const Decide = ({ waybill, onDone }) => {
 }
 
 /** Lists the instructions for the failed deliveries of a parcel, with the form for people who may decide. */
-export const Instructions = ({ order, mayDecide = true, onDone }) => {
-  const { failed_attempts: count, instructions, status } = order
+export const Instructions = ({ order, mayDecide, onDone }) => {
+  const { failed_attempts: count, awaits_instruction: isOpen, instructions } = order
   if (!count) return null
-  const isOpen = ['key_15', 'key_16', 'key_17'].includes(status.key)
   return html`<${Panel} title=${t('failures.attempts', { count: number(count) })}>
     <ol class="timeline">${instructions.map(
       given => html`<li key=${given.given_at}><${Time} at=${given.given_at} /><div><${Said} of=${given} /></div></li>`,
@@ -66,7 +65,7 @@ const columns = (/** @type {((waybill: string) => void) | false} */ open) => [
 ]
 
 /** Shows the parcels whose delivery failed; the parcels that have waited longest come first. */
-export const Failures = ({ query, mayDecide = true, actions = '', filters = '' }) => {
+export const Failures = ({ query, mayDecide, actions = '', filters = '' }) => {
   const [open, setOpen] = useState('')
   const list = usePages('/order/failed-deliveries', query, 30)
   const close = () => {

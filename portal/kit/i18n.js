@@ -1,25 +1,20 @@
-// Writes texts, numbers and times in the language of the person.
-import en from './languages/en.js'
-import { statuses } from './languages/statuses.js'
-import { face, getSession } from './session.js'
+// Writes texts, numbers and times in the language of the person. The texts stand in texts.json of the kit and of each
+// face, as `key: [English, Sinhala, Tamil]`; `{name}` is filled in. The service serves them by language.
+import { getSession } from './session.js'
 
 export const languages = { en: 'English', si: 'සිංහල', ta: 'தமிழ்' }
 let language = 'en'
 /** Maps each language to the locale in which it writes numbers and dates. */
 const locales = { en: 'en-GB', si: 'si-LK', ta: 'ta-LK' }
 /** @type {Record<string, string>} */
-let texts = en
+let texts = {}
 
 export const getLanguage = () => language
 
 /** Reads the texts of the kit and of the face. @param {string} wanted */
 export const setLanguage = async wanted => {
   const name = Object.hasOwn(languages, wanted) ? wanted : 'en'
-  const [common, own] = await Promise.all([
-    import(`./languages/${name}.js`),
-    import(new URL(`${face}/languages/${name}.js`, document.baseURI).href),
-  ])
-  texts = { ...common.default, ...own.default }
+  texts = (await import(new URL(`texts/${name}.js`, document.baseURI).href)).default
   language = name
   document.documentElement.lang = name
   localStorage.setItem('courier.language', name)
@@ -30,7 +25,7 @@ export const readLanguage = () => localStorage.getItem('courier.language') ?? na
 
 /** Returns a text with `{name}` filled in. @param {string} key @param {Record<string, unknown>} [values] */
 export const t = (key, values = {}) =>
-  (texts[key] ?? en[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ''))
+  (texts[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ''))
 
 /**
  * Returns the text of a value that a service names, or the name itself if it has no text.
@@ -42,8 +37,8 @@ export const named = (group, name) => {
   return Object.hasOwn(texts, key) ? t(key) : name.replaceAll('_', ' ')
 }
 
-/** @param {string} name of a status */
-export const statusName = name => (Object.hasOwn(statuses, name) && statuses[name][language]) || name
+/** Translates the name of a default status. A company's own statuses are not translated. @param {string} name */
+export const statusName = name => texts[`status.${name}`] ?? name
 
 /** @param {number} value */
 export const number = value => value.toLocaleString(locales[language])

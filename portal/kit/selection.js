@@ -56,14 +56,14 @@ export const Chosen = ({ of: { size, has, clear }, page, children }) => {
     ${children}</section>`
 }
 
-/** Returns true for the paths of errors that `refusalsOf` assigns to a parcel. */
+/** Returns true for the paths of errors that `listRefusals` assigns to a parcel. */
 export const isOfParcel = (/** @type {string} */ path) => /^(waybill_numbers|collected)\./.test(path)
 
 /**
  * Lists the refused parcels of a request that changes all of its `waybills` or none, each with its reason.
  * @param {any} error @param {string[]} waybills
  */
-export const refusalsOf = (error, waybills) =>
+export const listRefusals = (error, waybills) =>
   waybills.flatMap((id, index) => {
     const isAbout = (/** @type {string} */ path) =>
       path === `waybill_numbers.${index}` || path === `collected.${id}` || path.startsWith(`collected.${id}.`)

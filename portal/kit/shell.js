@@ -1,16 +1,16 @@
 // Builds the frame of a face: the sign-in form, the menu, the open screen.
 
 import { instead } from './actions.js'
-import { own, watchWaiting } from './api.js'
+import { own, readSettings, watchWaiting } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
 import { changeSession, may, useSession } from './session.js'
 import { SignIn } from './sign-in.js'
 
 /**
- * Maps the first part of the address after `#/` to a screen; any other address opens the first screen. The menu omits a
- * screen if `isHidden` is set or the person may not use the operation that it `needs`. A screen gets `params` (the
- * other parts) and `query`.
+ * Maps the first part of the address after `#/` to a screen; any other address opens the first screen. A screen is not
+ * there for a person who may not use the operation that it `needs`; the menu also omits a screen if `isHidden` is set.
+ * A screen gets `params` (the other parts) and `query`.
  * @typedef {Record<string, { Screen: any, needs?: string, isHidden?: boolean }>} Screens
  * @typedef {{ screens: Screens, readMe: (options?: object) => Promise<any>, Search?: any }} Face
  */
@@ -31,6 +31,10 @@ const readHash = (hash, screens) => {
     query: Object.fromEntries(new URLSearchParams(query)),
   }
 }
+
+/** Selects the screens that the person may use. @param {Screens} screens @returns {Screens} */
+const selectOpen = screens =>
+  Object.fromEntries(Object.entries(screens).filter(([, { needs }]) => !needs || may(needs)))
 
 const useHash = (/** @type {Screens} */ screens) => {
   const [hash, setHash] = useState(location.hash)
@@ -56,7 +60,7 @@ const Language = ({ onChange }) =>
     )}
   </select>`
 
-const Top = ({ me, route, onLanguage, face: { screens, Search } }) => html`
+const Top = ({ me, route, onLanguage, screens, Search }) => html`
   <a class="skip" href="#main" onClick=${instead(() => document.getElementById('main')?.focus())}>${t('skip')}</a>
   <header class="top">
     <strong class="brand">${me.tenant.name}</strong>
@@ -65,7 +69,7 @@ const Top = ({ me, route, onLanguage, face: { screens, Search } }) => html`
       <button type="button" class="button quiet" onClick=${signOut}>${t('sign_out')}</button></div>
     <nav aria-label=${t('menu')}>
       ${Object.entries(screens)
-        .filter(([, { needs, isHidden }]) => !isHidden && (!needs || may(needs)))
+        .filter(([, { isHidden }]) => !isHidden)
         .map(
           ([name]) =>
             html`<a key=${name} href=${`#/${name}`} aria-current=${name === route.name ? 'page' : undefined}>
@@ -96,8 +100,9 @@ const Waiting = () => {
 }
 
 const App = (/** @type {{ face: Face }} */ { face }) => {
-  const { screens, readMe } = face
+  const { readMe, Search } = face
   const { token, me } = useSession()
+  const screens = selectOpen(face.screens)
   const route = useHash(screens)
   const [, setShown] = useState(getLanguage())
   const [error, setError] = useState(/** @type {any} */ (undefined))
@@ -113,14 +118,14 @@ const App = (/** @type {{ face: Face }} */ { face }) => {
   return html`
     ${!token && html`<${SignIn} readMe=${readMe} isExpired><${Language} onChange=${onLanguage} /><//>`}
     <div key=${`${me.tenant.id} ${me.name} ${me.email}`} class="console" hidden=${!token}>
-      <${Top} me=${me} route=${route} onLanguage=${onLanguage} face=${face} />
+      <${Top} me=${me} route=${route} onLanguage=${onLanguage} screens=${screens} Search=${Search} />
       <${Main} route=${route} me=${me} screens=${screens} />
     </div><${Waiting} />`
 }
 
-/** Shows a face, once its texts and settings are loaded. @param {Face} face @param {Promise<unknown>} [settings] */
-export const show = async (face, settings) => {
-  await Promise.all([settings, setLanguage(readLanguage())])
+/** Shows a face, once its texts and settings are loaded. @param {Face} face */
+export const show = async face => {
+  await Promise.all([readSettings(), setLanguage(readLanguage())])
   render(html`<${App} face=${face} />`, /** @type {Element} */ (document.getElementById('app')))
   document.getElementById('late')?.remove()
 }

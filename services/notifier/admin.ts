@@ -1,31 +1,23 @@
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { addArchive } from '@courier/shared/cli/archive.ts'
 import { printApplied } from '@courier/shared/cli/changes.ts'
 import {
   print,
   printFieldErrors,
   printJson,
-  printTable,
   readJson,
   runCommand,
   UsageError,
 } from '@courier/shared/cli/command-line.ts'
-import {
-  addAudit,
-  addMigrate,
-  addTokenCommands,
-  openPool,
-  readPastTime,
-  requireStopped,
-} from '@courier/shared/cli/operator-commands.ts'
+import { addAudit, addMigrate, addTokenCommands, openPool } from '@courier/shared/cli/operator-commands.ts'
 import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
-import { type Keyring, VaultError } from '@courier/shared/vault.ts'
+import { VaultError } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
-import type pg from 'pg'
-import type { DoctorRequest } from './capabilities/doctor/command.ts'
-import { markRestored } from './capabilities/restoring/restored.ts'
-import { credentialSettings, databaseSettings, messagingSettings, orderSettings, ordersUrl } from './config.ts'
+import { capabilities } from './capabilities.ts'
+import type { Connections } from './capability.ts'
+import { capabilitySettings, credentialSettings, databaseSettings, orderSettings, ordersUrl } from './config.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
 import { findUnopened, refuseWrongNewest } from './core/channels/check-keys.ts'
 import { rotateKeys } from './core/channels/rotate.ts'
@@ -39,8 +31,7 @@ const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.e
 
 const withPool = openPool('notifier admin', () => settings().NOTIFIER_DATABASE_URL)
 
-/** Runs a command that needs the pool and the keys; throws UsageError if they are invalid, or the newest is wrong. */
-const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>): Promise<Result> => {
+const withKeyring: Connections['withKeyring'] = async action => {
   const { CREDENTIALS_KEYS } = loadConfigOrExit(
     Type.Object({ ...databaseSettings, ...credentialSettings }),
     process.env,
@@ -108,28 +99,6 @@ addTokenCommands(program, withPool, {
 })
 
 program
-  .command('doctor')
-  .description('find out whether messaging works, and what to do; ends with 1 if a line is wrong')
-  .requiredOption('--tenant <id>', 'the tenant')
-  .option('--channel <id>', 'the phone number id; without it, all numbers of the tenant')
-  .option('--fix', 'subscribe the app to the account, if that is missing')
-  .option('--json', 'print JSON', false)
-  .action(async (request: DoctorRequest) => {
-    const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...messagingSettings }), process.env)
-    const { createMessagingApi } = await import('./core/messaging-api/client.ts')
-    const api = createMessagingApi({
-      baseUrl: known.MESSAGING_API_URL,
-      version: known.MESSAGING_API_VERSION,
-      product: known.MESSAGING_PRODUCT,
-    })
-    const { runDoctor } = await import('./capabilities/doctor/command.ts')
-    const isWell = await withKeyring((pool, keyring) =>
-      runDoctor({ pool, keyring, api, publicUrl: known.PUBLIC_URL }, request),
-    ).finally(() => api.close())
-    if (!isWell) process.exitCode = 1
-  })
-
-program
   .command('keys')
   .description('the keys that credentials are sealed with')
   .command('rotate')
@@ -178,30 +147,11 @@ program
     else print(`${result.message.id} is ${result.message.status}.`)
   })
 
-const markedRestored =
-  'The messages under queued, held and sending are unknown now: only staff resend them. The messages under scheduled stay queued. Continue with docs/operators/backup.md.'
-
-program
-  .command('restored')
-  .description(
-    'mark as unknown what may have been sent; run it after restoring an older backup, before the service starts',
-  )
-  .option('--until <iso>', 'the time when the lost database was last in use; by default now')
-  .option('--dry-run', 'print the changes, but write nothing')
-  .option('--json', 'print JSON', false)
-  .action(async ({ until, dryRun = false, json }) => {
-    const lostAt = until === undefined ? new Date() : readPastTime('--until', until)
-    const tenants = await withPool(async pool => {
-      await requireStopped(pool, 'notifier')
-      return markRestored(pool, lostAt, dryRun)
-    })
-    if (json) return printJson({ dry_run: dryRun, until: lostAt, tenants })
-    const table = tenants.map(tenant => ({ ...tenant }))
-    printTable(table, 'There are no tenants.')
-    print(dryRun ? 'Nothing was written: this was a dry run.' : markedRestored)
-  })
-
 addAudit(program, withPool)
+
+const { NOTIFIER_CAPABILITIES } = loadConfigOrExit(Type.Object(capabilitySettings), process.env)
+for (const { addCommands } of (await loadCapabilities(capabilities, NOTIFIER_CAPABILITIES)).values())
+  addCommands?.(program, { withPool, withKeyring })
 
 const asOwner = () => {
   const known = settings()

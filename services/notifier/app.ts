@@ -1,17 +1,15 @@
 import { admitStaff } from '@courier/shared/access/staff.ts'
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { faceRoutes } from '@courier/shared/edge/face.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { createServer, type Edge } from '@courier/shared/edge/server.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
-import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { api, findTag } from './api.ts'
-import { doctorRoutes } from './capabilities/doctor/routes.ts'
-import { inboxRoutes } from './capabilities/inbox/routes.ts'
-import { preflightRoutes } from './capabilities/preflight/routes.ts'
-import { timelineRoutes } from './capabilities/timeline/routes.ts'
+import { capabilities } from './capabilities.ts'
+import type { Capabilities, Core } from './capability.ts'
 import { createStaffReader, type SessionLimits } from './core/access/sessions.ts'
 import { createKeyCheck } from './core/channels/check-keys.ts'
 import { channelRoutes } from './core/channels/routes.ts'
@@ -28,6 +26,8 @@ import { createCounters, registerGauges } from './metrics.ts'
 import { createWorkers, type Engine } from './workers.ts'
 
 export interface NotifierOptions extends Edge, Engine {
+  /** undefined: all. */
+  capabilities?: Capabilities | undefined
   tracer?: Tracer | undefined
   /** Names the address at which browsers reach orders, for the console. */
   ordersPublicUrl: string
@@ -56,8 +56,14 @@ export const createNotifier = async (options: NotifierOptions) => {
   const tokens = createTokenKeeper(pool, keyring)
   const syncChannel = createSyncChannel(pool, tokens, options.api)
   const { syncDue, syncLacking } = createCatalogueSyncs(pool, logger, syncChannel)
-  const workers = createWorkers({ ...options, tokens, keys, counters, syncDue })
-  const onQueued = () => workers.queue.wake()
+  const loaded = [...(options.capabilities ?? (await loadCapabilities(capabilities, 'all'))).values()]
+  const housekeeping = loaded.flatMap(capability => capability.housekeeping ?? [])
+  const coreWorkers = createWorkers({ ...options, tokens, keys, counters, syncDue, housekeeping })
+  const onQueued = () => coreWorkers.queue.wake()
+  const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes, publicUrl, serviceToken } = options
+  const ofMessages = { pool, orders, syncLacking, product: options.api.product, maxMessages, maxBodyBytes }
+  const core: Core = { ...ofMessages, keyring, api: options.api, publicUrl, onQueued }
+  const started = loaded.flatMap(capability => capability.start?.(core) ?? [])
 
   await app.register(webhookRoutes, {
     pool,
@@ -65,34 +71,28 @@ export const createNotifier = async (options: NotifierOptions) => {
     listAppSecrets: (tx, channels, skips) => listAppSecrets(keyring)(tx, channels, skips).catch(keys.refuse),
     strangersPerMinute: options.addressLimits?.refusals,
     onReleased: onQueued,
-    onActions: () => workers.actions.wake(),
-    onApproved: () => workers.catalogues.wake(),
+    onActions: () => coreWorkers.actions.wake(),
+    onApproved: () => coreWorkers.catalogues.wake(),
     onFact: counters.countFacts,
     logger,
     tracer,
   })
-  const { serviceToken } = options
   await app.register(eventRoutes, { pool, serviceToken, tracer, onQueued, onProcessed: counters.countEvents })
   await app.register(faceRoutes, { face: 'console', path: '/portal', ordersUrl: options.ordersPublicUrl })
 
-  const registerStaffRoutes = async (staff: FastifyInstance): Promise<void> => {
+  await app.register(async staff => {
     acceptJson(staff)
     staff.setErrorHandler(keys.refuse)
     admitStaff(staff, createStaffReader(options), options.requestsPerMinute)
-    const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes } = options
-    const ofMessages = { pool, orders, syncLacking, product: options.api.product, maxMessages, maxBodyBytes }
     await staff.register(sendRoutes, { ...ofMessages, onQueued })
     await staff.register(listRoutes, { pool })
-    await staff.register(preflightRoutes, ofMessages)
-    await staff.register(timelineRoutes, { pool, orders })
     await staff.register(costRoutes, { pool })
     const beforeSealing = keys.refuseWrongNewest
     await staff.register(channelRoutes, { pool, keyring, api: options.api, tokens, beforeSealing, onResumed: onQueued })
-    await staff.register(doctorRoutes, { pool, keyring, api: options.api, publicUrl: options.publicUrl })
     await staff.register(templateRoutes, { pool, syncChannel })
     await staff.register(conversationRoutes, { pool })
-    await staff.register(inboxRoutes, { pool, orders, onQueued })
-  }
-  await app.register(registerStaffRoutes)
-  return { app, workers }
+    for (const { routes } of started) if (routes?.staff) await staff.register(routes.staff)
+  })
+  const workers = [...Object.values(coreWorkers), ...started.flatMap(one => one.workers ?? [])]
+  return { app, workers, coreWorkers }
 }

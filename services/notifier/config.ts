@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net'
+import { CapabilityNames } from '@courier/shared/capabilities.ts'
 import {
   LogLevel,
   Port,
@@ -12,10 +12,9 @@ import {
 } from '@courier/shared/config.ts'
 import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { capabilities } from './capabilities.ts'
 import { keyringProblem } from './core/channels/vault.ts'
-
-/** Lists the hosts besides loopback for which plain http is allowed: the simulator of docker-compose.override.yml. */
-const plainHttpHosts = ['simulator']
+import { messagingSettings } from './core/messaging-api/settings.ts'
 
 export const databaseSettings = {
   NOTIFIER_DATABASE_URL: PostgresUrl('the database of the notifier, as a role that reads and writes but owns nothing'),
@@ -23,6 +22,8 @@ export const databaseSettings = {
     PostgresUrl('the same database as the role that owns the tables; without it NOTIFIER_DATABASE_URL is used'),
   ),
 }
+
+export const capabilitySettings = { NOTIFIER_CAPABILITIES: CapabilityNames('NOTIFIER_CAPABILITIES', capabilities) }
 
 export const orderSettings = {
   SERVICE_TOKEN: ServiceToken,
@@ -46,30 +47,11 @@ export const credentialSettings = {
   }),
 }
 
-export const messagingSettings = {
-  MESSAGING_API_URL: Type.String({
-    default: 'https://graph.facebook.com',
-    description: 'the messaging API; https outside this machine and compose',
-    problem: (url: string) => {
-      const problem = baseUrlProblem(url, plainHttpHosts)
-      return problem && `MESSAGING_API_URL ${problem}`
-    },
-  }),
-  MESSAGING_API_VERSION: Type.String({
-    default: 'v17.0',
-    maxLength: 16,
-    pattern: '^v\\d+\\.\\d+$',
-    description: 'the version in the paths of the messaging API',
-    must: 'be a version such as v17.0',
-  }),
-  MESSAGING_PRODUCT: Type.String({ default: 'whatsapp', description: 'the product named in every request' }),
-  PUBLIC_URL: requestSettings.PUBLIC_URL,
-}
-
 const properties = {
   ...databaseSettings,
   ...credentialSettings,
   ...orderSettings,
+  ...capabilitySettings,
   ...requestSettings,
   ...tracingSettings,
   ...demonstrationSettings,
@@ -93,21 +75,3 @@ const properties = {
 }
 export const Settings = Type.Object(properties, { problems: demonstrationProblems })
 export type Settings = Static<typeof Settings>
-
-/**
- * Returns why `url` is not allowed for the messaging API; undefined when it is. Tokens travel with every request, so
- * plain http is only for loopback and the given hosts (those of docker compose). The sentence does not repeat the URL.
- */
-export const baseUrlProblem = (url: string, allowPlainHttpHosts: readonly string[] = []): string | undefined => {
-  if (!URL.canParse(url)) return 'must be a URL such as https://graph.facebook.com'
-  const { protocol, hostname, username, password, search, hash } = new URL(url)
-  if (protocol !== 'https:' && protocol !== 'http:') return 'must be an https URL'
-  if (username || password) return 'must have no user name or password in it'
-  if (search || hash) return 'must have no query and no fragment'
-  if (protocol === 'http:' && !isLoopback(hostname) && !allowPlainHttpHosts.includes(hostname))
-    return 'must be https: plain http is for loopback and the hosts of docker compose'
-  return undefined
-}
-
-const isLoopback = (hostname: string): boolean =>
-  hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))

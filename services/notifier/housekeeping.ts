@@ -1,9 +1,14 @@
-import { createHousekeeping, deleteOldKeys, deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
+import {
+  createHousekeeping,
+  type DeleteExpired,
+  deleteOldKeys,
+  deleteWhere,
+} from '@courier/shared/postgres/housekeeping.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 
 /** Deletes rows that are past their time, and conversations in which nobody wrote or opted out or in. */
-export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
+export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger, more: readonly DeleteExpired[] = []) =>
   createHousekeeping(pool, logger, [
     deleteOldKeys,
     deleteFrom('recipients', "next_send_at < now() - interval '1 hour'"),
@@ -14,6 +19,7 @@ export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
     deleteFrom('inbound_messages', "happened_at < now() - interval '90 days'"),
     // The row outlives its button by far, since it keeps the button from acting again.
     deleteFrom('customer_actions', "created_at < now() - interval '90 days'"),
+    ...more,
   ])
 
 const saysNothing = `last_inbound_at is null and opted_out_at is null and opted_in_at is null

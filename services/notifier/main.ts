@@ -1,9 +1,11 @@
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { loadConfigOrExit, readEdge } from '@courier/shared/config.ts'
 import { isProduction, warnOfDemonstration, warnOfLoopback } from '@courier/shared/demonstration.ts'
 import { runService, startTracer } from '@courier/shared/edge/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createNotifier } from './app.ts'
+import { capabilities } from './capabilities.ts'
 import { ordersPublicUrl, ordersUrl, Settings } from './config.ts'
 import { readKeyring } from './core/channels/vault.ts'
 import { migrateNotifier } from './core/database/migrate.ts'
@@ -30,6 +32,7 @@ const api = createMessagingApi({
 })
 const orders = createOrdersClient({ url: ordersUrl(settings), serviceToken: settings.SERVICE_TOKEN, logger })
 const { app, workers } = await createNotifier({
+  capabilities: await loadCapabilities(capabilities, settings.NOTIFIER_CAPABILITIES),
   pool,
   logger,
   keyring,
@@ -51,7 +54,7 @@ await runService({
   app,
   pool,
   logger,
-  workers: Object.values(workers),
+  workers,
   clients: [api, orders, tracer],
   migrate: () => migrateNotifier(settings),
   host: settings.HOST,

@@ -1,4 +1,5 @@
 import { pollWorker } from '@courier/shared/poll-worker.ts'
+import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
@@ -38,6 +39,7 @@ interface WorkerOptions extends Engine {
   readonly keys: KeyCheck
   readonly counters: Counters
   readonly syncDue: () => Promise<void>
+  readonly housekeeping: readonly DeleteExpired[]
 }
 
 /** Exceeds the API client's own deadline for a request. */
@@ -62,7 +64,7 @@ export const createWorkers = (options: WorkerOptions) => {
       await openRoom(pool)
     }),
     catalogues: poll('templates.sync', 60, syncDue),
-    housekeeping: createNotifierHousekeeping(pool, logger),
+    housekeeping: createNotifierHousekeeping(pool, logger, options.housekeeping),
   }
 }
 

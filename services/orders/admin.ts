@@ -2,22 +2,15 @@ import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { addArchive } from '@courier/shared/cli/archive.ts'
 import { type Applied, printApplied } from '@courier/shared/cli/changes.ts'
 import { print, printJson, readJson, runCommand, UsageError } from '@courier/shared/cli/command-line.ts'
-import {
-  addAudit,
-  addMigrate,
-  addTokenCommands,
-  openPool,
-  readPastTime,
-  requireStopped,
-} from '@courier/shared/cli/operator-commands.ts'
+import { addAudit, addMigrate, addTokenCommands, openPool } from '@courier/shared/cli/operator-commands.ts'
 import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import { capabilities as all, createCompanyFile } from './capabilities.ts'
-import type { Rotated } from './capability.ts'
-import { capabilitySettings, databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
+import type { Capability, Rotated } from './capability.ts'
+import { capabilitySettings, databaseSettings, webhookSettings } from './config.ts'
 import { addStaffCommands } from './core/access/staff-admin.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
 import { migrateOrders } from './core/database/migrate.ts'
@@ -34,8 +27,8 @@ const program = new Command('orders').description("The operator's commands of th
 
 const { ORDERS_CAPABILITIES } = loadConfigOrExit(Type.Object(capabilitySettings), process.env)
 /** Lists commands that use no capability: loading these would take most of the time of such a command. */
-const withoutCapabilities = ['migrate', 'token', 'staff', 'audit', 'archive', 'tracking-keys']
-const loaded = await loadCapabilities(
+const withoutCapabilities = ['migrate', 'token', 'staff', 'merchant', 'audit', 'archive', 'tracking-keys']
+const loaded = await loadCapabilities<Capability>(
   all,
   withoutCapabilities.includes(process.argv[2] ?? '') ? 'none' : ORDERS_CAPABILITIES,
 )
@@ -86,7 +79,7 @@ const append = (text: string, texts: string[] = []): string[] => [...texts, text
 const addDescription = 'create a merchant; its password comes from MERCHANT_PASSWORD or the terminal'
 addMerchantCommand('add', addDescription, 'The merchant', async request => {
   const password = await readPassword()
-  return withPool(async pool => (await loadMerchants()).addMerchant({ pool, companyFile }, request, password))
+  return withPool(async pool => (await loadMerchants()).addMerchant(pool, request, password))
 })
   .requiredOption('--name <name>', 'the name of the merchant')
   .option('--rate-card <name>', 'a rate card of the tenant; without one, the orders of the merchant are refused')
@@ -95,12 +88,12 @@ addMerchantCommand('add', addDescription, 'The merchant', async request => {
 const passwordDescription = 'set a new password, from MERCHANT_PASSWORD or the terminal; logins with the old one end'
 addMerchantCommand('password', passwordDescription, 'The password', async request => {
   const password = await readPassword()
-  return withPool(async pool => (await loadMerchants()).changePassword({ pool, companyFile }, request, password))
+  return withPool(async pool => (await loadMerchants()).changePassword(pool, request, password))
 })
 
 const deactivateDescription = 'refuse the tokens and logins of a merchant; its orders stay'
 addMerchantCommand('deactivate', deactivateDescription, 'The merchant', request =>
-  withPool(async pool => (await loadMerchants()).deactivateMerchant({ pool, companyFile }, request)),
+  withPool(async pool => (await loadMerchants()).deactivateMerchant(pool, request)),
 )
 
 addStaffCommands(program, withPool)
@@ -130,12 +123,12 @@ program
       for (const { rotateKeys } of loaded.values()) if (rotateKeys) rotated.push(await rotateKeys(pool, keyring))
       return rotated
     })
-    const counts: Record<string, number> = Object.assign({}, ...found.map(({ counts }) => counts))
     const unopened = found.flatMap(({ unopened }) => unopened)
-    const names = Object.entries(counts).map(([what, count]) => `${count} more ${what}`)
-    if (json) printJson({ ...counts, unopened })
-    else if (Object.values(counts).some(count => count > 0)) print(`The newest key seals ${names.join(' and ')}.`)
-    else if (unopened.length === 0) print(`All ${Object.keys(counts).join(' and ')} already use the newest key.`)
+    const sealed = found.map(({ count, what }) => `${count} more ${what}`).join(' and ')
+    if (json) printJson({ ...Object.fromEntries(found.map(({ field, count }) => [field, count])), unopened })
+    else if (found.some(({ count }) => count > 0)) print(`The newest key seals ${sealed}.`)
+    else if (unopened.length === 0)
+      print(`All ${found.map(({ what }) => what).join(' and ')} already use the newest key.`)
     for (const { tenant, reason, ...id } of unopened)
       process.stderr.write(`  ${tenant} ${Object.entries(id).flat().join(' ')}: ${reason}\n`)
     if (unopened.length > 0) process.exitCode = 1

@@ -11,7 +11,7 @@ import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { describeApi } from './api.ts'
 import { capabilities as all } from './capabilities.ts'
-import type { Audience, Capabilities, Started } from './capability.ts'
+import type { Audience, Capabilities, Capability, Started } from './capability.ts'
 import { admitMerchants } from './core/access/merchant.ts'
 import { merchantListRoutes } from './core/access/merchant-list.ts'
 import { programTokenRoutes } from './core/access/program-token-routes.ts'
@@ -45,7 +45,7 @@ export type OrdersOptions = CoreOptions & {
 
 /** Creates the HTTP application of the core and the capabilities, and the workers that run beside it. */
 export const createOrders = async ({ capabilities, ...options }: OrdersOptions) => {
-  const loaded = capabilities ?? (await loadCapabilities(all, 'all'))
+  const loaded = capabilities ?? (await loadCapabilities<Capability>(all, 'all'))
   const registry = new Registry()
   const api = describeApi(Object.assign({}, ...[...loaded.values()].map(({ sends }) => sends)))
   const app = await createServer({ ...options, api, alias, registry, isReady: () => checkReachable(options.pool) })

@@ -39,9 +39,13 @@ export interface Started {
   readonly clients?: readonly { close(): Promise<unknown> }[]
 }
 
-/** Reports the secrets of one capability that were sealed again, by the name of the count. */
+/** Reports the secrets of one capability that were sealed again. */
 export interface Rotated {
-  readonly counts: Readonly<Record<string, number>>
+  readonly count: number
+  /** Names the count in JSON, such as `accounts`. */
+  readonly field: string
+  /** Names what was sealed, such as `bank accounts`. */
+  readonly what: string
   /** Names what could not be opened and stays as it was. */
   readonly unopened: readonly (Readonly<Record<string, string>> & { tenant: string; reason: string })[]
 }
@@ -67,8 +71,11 @@ export interface Capability {
   readonly addCommands?: (program: Command, withPool: WithPool, loaded: Capabilities) => void
   /** Seals its secrets of all tenants with the newest key, for `keys rotate`. */
   readonly rotateKeys?: (pool: pg.Pool, keyring: Keyring) => Promise<Rotated>
-  /** Repairs its rows after a restored backup; returns counts of what it skipped, for the report of `restored`. */
-  readonly repair?: (tx: Tx, tenant: string, since: Date) => Promise<Readonly<Record<string, number>>>
+  /**
+   * Repairs its rows after a restored backup; returns counts of what it skipped, for the report of `restored`. Without
+   * `since`, the database of orders was not restored: it changes nothing.
+   */
+  readonly repair?: (tx: Tx, tenant: string, since: Date | undefined) => Promise<Readonly<Record<string, number>>>
 }
 
 /** Holds the capabilities that are loaded, by name. */

@@ -6,14 +6,13 @@ import {
   PositiveInteger,
   PostgresUrl,
   requestSettings,
-  ServiceToken,
-  ServiceUrl,
   tracingSettings,
 } from '@courier/shared/config.ts'
 import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
 import { keysProblem } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { capabilities } from './capabilities.ts'
+import { notifierSettings } from './core/relay/settings.ts'
 
 /** Lists the settings of the operator's commands. */
 export const databaseSettings = {
@@ -23,22 +22,13 @@ export const databaseSettings = {
   ),
 }
 
-export const capabilitySettings = { ORDERS_CAPABILITIES: CapabilityNames(capabilities) }
-
-/** Lists the settings of the connection to the notifier. */
-export const notifierSettings = {
-  SERVICE_TOKEN: ServiceToken,
-  NOTIFIER_URL: ServiceUrl('the address of the notifier; without it NOTIFIER_PORT on this machine'),
-  NOTIFIER_PORT: Port(3001, 'the port of the notifier on this machine'),
-}
-
-type Known<Name extends keyof Settings> = Pick<Settings, Name | 'NOTIFIER_PORT'>
-
-export const notifierUrl = ({ NOTIFIER_URL, NOTIFIER_PORT }: Known<'NOTIFIER_URL'>): string =>
-  NOTIFIER_URL ?? `http://127.0.0.1:${NOTIFIER_PORT}`
+export const capabilitySettings = { ORDERS_CAPABILITIES: CapabilityNames('ORDERS_CAPABILITIES', capabilities) }
 
 /** Returns the addresses where browsers open the staff console. */
-export const portalOrigins = ({ PORTAL_ORIGINS, NOTIFIER_PORT: port }: Known<'PORTAL_ORIGINS'>): string =>
+export const portalOrigins = ({
+  PORTAL_ORIGINS,
+  NOTIFIER_PORT: port,
+}: Pick<Settings, 'PORTAL_ORIGINS' | 'NOTIFIER_PORT'>): string =>
   PORTAL_ORIGINS ?? `http://127.0.0.1:${port},http://localhost:${port}`
 
 export const webhookSettings = {

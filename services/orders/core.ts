@@ -52,7 +52,7 @@ export interface Points {
   readonly onRefused: (merchant: Pick<Merchant, 'tenant' | 'merchantId'>, missing: readonly MissingRate[]) => void
 }
 
-/** Creates everything that routes of the core need, by the names of their options. The relay runs once it is started. */
+/** Creates what routes of the core need, by the names of their options. The relay runs once it is started. */
 export const createCore = (options: CoreOptions, registry: Registry, points: Points) => {
   const { pool, logger, notifier, tracer, publicUrl } = options
   watchOutbox(pool, registry)

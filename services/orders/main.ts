@@ -8,8 +8,10 @@ import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { createOrders } from './app.ts'
 import { capabilities as all } from './capabilities.ts'
-import { notifierUrl, portalOrigins, Settings } from './config.ts'
+import type { Capability } from './capability.ts'
+import { portalOrigins, Settings } from './config.ts'
 import { migrateOrders } from './core/database/migrate.ts'
+import { notifierUrl } from './core/relay/settings.ts'
 import { createOrdersHousekeeping } from './housekeeping.ts'
 
 const settings = loadConfigOrExit(Settings, process.env)
@@ -28,7 +30,7 @@ const atNotifier = { baseUrl: notifierUrl(settings), serviceToken: settings.SERV
 const notifier = createServiceClient(atNotifier)
 const messages = createServiceClient({ ...atNotifier, callMilliseconds: 2_000 })
 const keyring = settings.WEBHOOK_KEYS === undefined ? undefined : readKeys('WEBHOOK_KEYS', settings.WEBHOOK_KEYS)
-const capabilities = await loadCapabilities(all, settings.ORDERS_CAPABILITIES)
+const capabilities = await loadCapabilities<Capability>(all, settings.ORDERS_CAPABILITIES)
 const { app, relay, workers, clients } = await createOrders({
   capabilities,
   pool,

@@ -4,6 +4,7 @@ import { extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { ordersOperations } from '../contract/staff-roles.ts'
 
 interface FaceOptions {
   /** Names the folder of the face's page, beside the kit that all faces share; `path` is where the page is served. */
@@ -58,10 +59,11 @@ export const faceRoutes: FastifyPluginAsync<FaceOptions> = async (app, { face, p
   app.get(root, { schema }, async (request, reply) =>
     request.url.startsWith(`${root}/`) ? serve(page, request, reply) : reply.redirect(`${root.slice(1)}/`),
   )
-  // The page hides what needs other operations than these.
-  app.get(`${root}/settings.json`, { schema }, async (_request, reply) =>
-    reply.headers(headers).send({ orders_url: ordersUrl ?? null, operations: [...app.operations] }),
-  )
+  // The page hides what needs other operations. Orders says on its own which of its operations it leaves out for staff.
+  app.get(`${root}/settings.json`, { schema }, async (_request, reply) => {
+    const operations = [...app.operations, ...(ordersUrl ? ordersOperations : [])]
+    return reply.headers(headers).send({ orders_url: ordersUrl ?? null, operations })
+  })
   app.get<{ Params: { '*': string } }>(`${root}/*`, { schema }, async (request, reply) =>
     serve(request.params['*'], request, reply),
   )
@@ -85,15 +87,29 @@ const types: Readonly<Record<string, string>> = {
 /** Holds Preact with its hooks and htm in one module without imports: otherwise the page would need an import map. */
 const library = fileURLToPath(import.meta.resolve('htm/preact/standalone'))
 
-const readFaceFile = (path: string): FaceFile => {
-  const bytes = readFileSync(path)
+const packFile = (extension: string, bytes: Buffer): FaceFile => {
   const etag = `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  return { type: types[extname(path)] ?? 'application/octet-stream', etag, bytes, packed: gzipSync(bytes) }
+  return { type: types[extension] ?? 'application/octet-stream', etag, bytes, packed: gzipSync(bytes) }
+}
+
+const readFaceFile = (path: string): FaceFile => packFile(extname(path), readFileSync(path))
+
+/** Lists the languages in the order of a row of texts.json. */
+const languages = ['en', 'si', 'ta']
+
+/** Makes a module for each language from the tables of the kit and the face, whose texts replace the kit's. */
+const readTexts = (face: string): [string, FaceFile][] => {
+  const tables = ['kit', face].map(name => JSON.parse(readFileSync(join(folder, name, 'texts.json'), 'utf8')))
+  const rows = Object.entries<string[]>(Object.assign({}, ...tables))
+  return languages.map((language, at) => {
+    const texts = JSON.stringify(Object.fromEntries(rows.map(([key, row]) => [key, row[at]])))
+    return [`texts/${language}.js`, packFile('.js', Buffer.from(`export default ${texts}`))]
+  })
 }
 
 /** Reads the files of a face and of the kit, by their path below its page; the folder's other files are not served. */
 export const readFaceFiles = (face: string): ReadonlyMap<string, FaceFile> => {
   const paths = globSync(`{${face},kit}/**/*.{html,css,js,svg}`, { cwd: folder })
   const own = paths.map((path): [string, FaceFile] => [path, readFaceFile(join(folder, path))])
-  return new Map([...own, ['kit/preact.js', readFaceFile(library)]])
+  return new Map([...own, ...readTexts(face), ['kit/preact.js', readFaceFile(library)]])
 }

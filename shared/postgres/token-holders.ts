@@ -32,7 +32,8 @@ type ReadCallers<Caller> = (
 
 /**
  * Finds callers with `read` and caches them for a few seconds, or until they expire. undefined: the token is unknown,
- * expired or revoked.
+ * expired or revoked. Does not use the cache's own `fetch`, which would hold the look-ups of forged tokens: they would
+ * evict valid ones.
  */
 export const rememberCallers = <Caller extends { readonly millisecondsLeft: number | null }>(
   pool: pg.Pool,

@@ -30,8 +30,8 @@ export interface Evidence {
   readonly actions: { id: string; waybill: string; action: string; outcome: string | null }[]
   readonly acted: { id: string; waybill: string; action: string; outcome: string }[]
   /**
-   * Lists opt-outs with the time when each was stored, in milliseconds since 1970, and if it is known for a number: only
-   * then can it stop messages to the number.
+   * Lists opt-outs with the time when each was stored, in milliseconds since 1970, and if it is known for a number:
+   * only then can it stop messages to the number.
    */
   readonly optOuts: { person: string; at: number; isById?: boolean }[]
   /** Lists the user ids that the notifier knows. */

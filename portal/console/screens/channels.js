@@ -27,13 +27,13 @@ const newFields = () => [
 ]
 
 /** @param {string} id */
-const pathOf = id => `/api/channels/${encodeURIComponent(id)}`
+const toPath = id => `/api/channels/${encodeURIComponent(id)}`
 
 /** Stores the entered values of a number; values that were left empty stay as they are. */
 const put = (/** @type {string} */ id, /** @type {Record<string, string>} */ entered) => {
   const given = Object.entries(entered).map(([name, value]) => [name, value.trim()])
   const body = Object.fromEntries(given.filter(([, value]) => value !== ''))
-  return announced(notifier(pathOf(id), { method: 'PUT', body }))
+  return announced(notifier(toPath(id), { method: 'PUT', body }))
 }
 
 /** Shows a form for a new number. `known` holds the existing numbers, which this form does not change. */
@@ -57,7 +57,7 @@ const NewToken = ({ id, onDone }) => {
 const Register = ({ id, onDone }) => {
   const send = async ({ pin, certificate }) => {
     const body = { pin: pin.trim(), certificate: certificate.trim() }
-    await announced(notifier(`${pathOf(id)}/register`, { method: 'POST', body }))
+    await announced(notifier(`${toPath(id)}/register`, { method: 'POST', body }))
     onDone()
   }
   const fields = [
@@ -86,9 +86,9 @@ const Doctor = ({ id }) => {
     setLines(data)
     announce(t(data.some(line => line.state === 'wrong') ? 'doctor.ill' : 'doctor.healthy'))
   }
-  const subscribe = () => show(notifier(`${pathOf(id)}/subscribe`, { method: 'POST', body: {} }))
+  const subscribe = () => show(notifier(`${toPath(id)}/subscribe`, { method: 'POST', body: {} }))
   const isUnsubscribed = lines.some(({ check, state }) => check === 'subscription' && state === 'wrong')
-  return html`<div class="row"><${Act} run=${() => show(notifier(`${pathOf(id)}/doctor`))}>${t('doctor.ask')}<//>
+  return html`<div class="row"><${Act} run=${() => show(notifier(`${toPath(id)}/doctor`))}>${t('doctor.ask')}<//>
       ${
         isUnsubscribed &&
         may('subscribeChannel') &&
@@ -130,7 +130,7 @@ const Notices = ({ of }) =>
 
 const Channel = ({ channel, onChanged }) => {
   const { phone_number_id: id, state } = channel
-  const post = (/** @type {string} */ verb) => notifier(`${pathOf(id)}/${verb}`, { method: 'POST', body: {} })
+  const post = (/** @type {string} */ verb) => notifier(`${toPath(id)}/${verb}`, { method: 'POST', body: {} })
   const [checked, setChecked] = useState(/** @type {any} */ (null))
   const check = async () => {
     const { data } = await post('check')

@@ -6,11 +6,11 @@ import { column, Field, Panel, Time, Two, useLive } from '../../kit/ui.js'
 
 const periods = [7, 30, 90]
 
-const placeOf = ({ name, state }) => html`<${Two} first=${name} second=${state} />`
+const showPlace = ({ name, state }) => html`<${Two} first=${name} second=${state} />`
 
 const columns = () => [
-  column(t('field.origin'), row => placeOf(row.origin)),
-  column(t('field.destination'), row => placeOf(row.destination)),
+  column(t('field.origin'), row => showPlace(row.origin)),
+  column(t('field.destination'), row => showPlace(row.destination)),
   column(t('gaps.asked'), row => number(row.asked_for), 'number'),
   column(t('gaps.orders'), row => number(row.orders), 'number'),
   column(

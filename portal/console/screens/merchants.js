@@ -22,13 +22,15 @@ const columns = () => [
 ]
 
 /** Shows the merchants of the company; with an id, the money of one merchant. */
-export const Merchants = ({ params: [id] }) => (id ? html`<${MerchantMoney} id=${id} />` : html`<${List} />`)
+export const Merchants = ({ params: [id] }) =>
+  id && may('getMerchantBalance') ? html`<${MerchantMoney} id=${id} />` : html`<${List} />`
 
 const List = () => {
   const [name, setName] = useState('')
   const list = usePages('/merchant', { name: name.trim() })
   return html`<h1 tabindex="-1">${t('menu.merchants')}</h1>
-    <${Panel} title=${t('merchants.title')} aside=${html`<a href="#/gaps">${t('menu.gaps')}</a>`}>
+    <${Panel} title=${t('merchants.title')}
+      aside=${may('listRateGaps') && html`<a href="#/gaps">${t('menu.gaps')}</a>`}>
       <${Field} id="merchant-name" label=${t('merchants.filter')} value=${name} autocomplete="off" maxlength="255"
         onInput=${event => setName(event.target.value)} />
       <${Rows} of=${list} caption=${t('menu.merchants')} columns=${columns()} empty=${t('merchants.empty')} />

@@ -3,8 +3,9 @@ import { newKeys, notifier, withQuery } from '../../kit/api.js'
 import { pause } from '../../kit/form.js'
 import { dateTime, money, named, t } from '../../kit/i18n.js'
 import { html, useMemo, useRef, useState } from '../../kit/preact.js'
+import { may } from '../../kit/session.js'
 import { Field, Live, Panel, useLive } from '../../kit/ui.js'
-import { componentsOf, orderFields, parametersOf } from '../template-parameters.js'
+import { buildComponents, findParameters, orderFields } from '../template-parameters.js'
 
 /** Shows the parts of a template's message as the customer reads them. */
 export const Rendered = ({ of: text }) =>
@@ -19,7 +20,7 @@ const Phone = ({ text }) =>
   html`<div class="phone" aria-label=${t('message.phone')} role="group"><div class="bubble"><${Rendered} of=${text} />
   </div></div>`
 
-const priceOf = ({ amount, currency, is_free }) =>
+const showPrice = ({ amount, currency, is_free }) =>
   is_free ? t('cost.free') : amount === null ? t('cost.unknown') : money(amount, currency)
 
 /** Shows the result of a preflight: whether the message would be sent, when, and at what price. */
@@ -32,7 +33,7 @@ const Verdict = ({ of: { status, leaves_at, waits_for, errors, opt_out, price } 
       : t('message.leaves_now')
   return html`<div class=${`notice ${isGood ? 'good' : ''}`} role="status">
     <p><strong>${status === 'refused' ? t('message.refused') : leaves_at ? when : t('message.waits')}
-      </strong> ${status !== 'refused' && html`<span>· ${priceOf(price)}</span>`}</p>
+      </strong> ${status !== 'refused' && html`<span>· ${showPrice(price)}</span>`}</p>
     ${waits_for && html`<p>${waits_for}</p>`}
     ${sentences.map(sentence => html`<p key=${sentence}>${sentence}</p>`)}
     ${opt_out.scope && html`<p>${t(opt_out.exempt ? 'message.exempt' : 'message.opted_out')}</p>`}
@@ -41,23 +42,24 @@ const Verdict = ({ of: { status, leaves_at, waits_for, errors, opt_out, price } 
 
 /** Shows a form that fills in a template, shows the preflight, and sends the message. */
 const Draft = ({ waybill, template, keys, onSent }) => {
-  const parameters = parametersOf(template) ?? []
+  const parameters = findParameters(template) ?? []
   const [values, setValues] = useState(() => Object.fromEntries(parameters.map(({ id, guess }) => [id, guess])))
   const body = {
     waybill_number: waybill,
     template: {
       name: template.name,
       language: { code: template.language },
-      components: componentsOf(parameters, values),
+      components: buildComponents(parameters, values),
     },
   }
   const isFilled = parameters.every(({ id }) => values[id].trim() !== '')
-  const preflight = useLive(signal => preflightOf(body, isFilled, signal), 0, [JSON.stringify(body)])
+  const isChecked = may('preflightMessages')
+  const preflight = useLive(signal => check(body, isFilled && isChecked, signal), 0, [JSON.stringify(body)])
   // The last result stays on screen while the next one loads.
   const last = useRef(/** @type {any} */ (undefined))
   if (preflight.data) last.current = preflight.data
   const verdict = last.current
-  const isReady = isFilled && preflight.data && preflight.data.status !== 'refused'
+  const isReady = isFilled && (!isChecked || (preflight.data && preflight.data.status !== 'refused'))
   const send = useAction(async () => {
     if (!isReady) return
     await announced(notifier('/api/messages', { method: 'POST', body, key: keys.of(body) }))
@@ -88,16 +90,16 @@ const Draft = ({ waybill, template, keys, onSent }) => {
 /**
  * Reads a preflight after a pause in typing.
  * @param {object} body
- * @param {boolean} isFilled
+ * @param {boolean} isWanted
  * @param {AbortSignal} signal
  */
-const preflightOf = async (body, isFilled, signal) => {
-  if (!isFilled) return undefined
+const check = async (body, isWanted, signal) => {
+  if (!isWanted) return undefined
   await pause(signal)
   return (await notifier('/api/messages/preflight', { method: 'POST', body, signal })).data[0]
 }
 
-const idOf = template => `${template.waba_id} ${template.name} ${template.language}`
+const toId = template => `${template.waba_id} ${template.name} ${template.language}`
 
 /** Reads all approved templates, page by page. @param {AbortSignal} signal */
 const readApproved = async signal => {
@@ -111,18 +113,24 @@ const readApproved = async signal => {
   }
 }
 
+/** Says that a message is queued, and where to follow it. */
+const Sent = ({ waybill }) =>
+  may('getTimeline')
+    ? t('message.sent')
+    : html`<a href=${withQuery('#/messages', { waybill_number: waybill })}>${named('messages', 'queued')}</a>`
+
 /** Composes a message to the parcel's customer. */
 export const Composer = ({ waybill, onSent }) => {
   const catalogue = useLive(readApproved, 0)
   const templates = useMemo(
-    () => (catalogue.data ?? []).filter(each => parametersOf(each) && !each.held),
+    () => (catalogue.data ?? []).filter(each => findParameters(each) && !each.held),
     [catalogue.data],
   )
   const [chosen, setChosen] = useState('')
   const [isSent, setIsSent] = useState(false)
   // The keys outlive the draft: a message whose outcome is unknown keeps its key when the template is chosen again.
   const keys = useRef(newKeys())
-  const template = templates.find(each => idOf(each) === chosen)
+  const template = templates.find(each => toId(each) === chosen)
   const sent = () => {
     setChosen('')
     setIsSent(true)
@@ -130,7 +138,7 @@ export const Composer = ({ waybill, onSent }) => {
     onSent()
   }
   return html`<${Panel} id="message" title=${t('message.title')}>
-    ${isSent && html`<p class="notice good">${t('message.sent')}</p>`}
+    ${isSent && html`<p class="notice good"><${Sent} waybill=${waybill} /></p>`}
     <${Live} of=${catalogue} lines=${1}>${() =>
       templates.length === 0
         ? html`<p class="empty">${t('message.no_templates')}</p>`
@@ -141,7 +149,7 @@ export const Composer = ({ waybill, onSent }) => {
       }}>
         <option value="">${t('message.choose')}</option>
         ${templates.map(
-          each => html`<option key=${idOf(each)} value=${idOf(each)}>
+          each => html`<option key=${toId(each)} value=${toId(each)}>
           ${each.name} · ${each.language}</option>`,
         )}
       <//>`}<//>

@@ -21,8 +21,8 @@ export const lineColumns = () => [
 
 export const reasonField = () => ({ name: 'reason', label: t('failures.reason'), required: true, maxlength: 500 })
 
-/** Shows where the money of a parcel is, each of its lines, and the actions that correct it. */
-export const ParcelMoney = ({ order, onTakenBack }) => {
+/** Shows where the money of a parcel is, each of its lines, and the form to compensate for its loss. */
+export const ParcelMoney = ({ order }) => {
   const waybill = order.waybill_number
   const path = `/order/${encodeURIComponent(waybill)}`
   const found = useLive(signal => own(`${path}/money`, { signal }), 0, [waybill, order.status.key])
@@ -38,11 +38,6 @@ export const ParcelMoney = ({ order, onTakenBack }) => {
         html`<${Table} caption=${t('menu.money')} columns=${lineColumns()}
         rows=${data.lines.map((line, id) => ({ ...line, id }))} />`
       }`}<//>
-    ${
-      may('takeBackMove') &&
-      html`<${FoldedForm} title=${t('money.take_back')} id="take-back" fields=${[reasonField()]}
-      path=${`${path}/take-back`} onDone=${onTakenBack} />`
-    }
     ${
       may('compensateParcel') &&
       html`<${FoldedForm} title=${t('money.compensate')} id="compensation"

@@ -2,14 +2,15 @@ import { announced, Button, ErrorText, useAction } from '../../kit/actions.js'
 import { newKeys, own } from '../../kit/api.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
-import { isOfParcel, Refused, refusalsOf } from '../../kit/selection.js'
+import { isOfParcel, listRefusals, Refused } from '../../kit/selection.js'
+import { may } from '../../kit/session.js'
 import { Field, Panel, useLive } from '../../kit/ui.js'
 import { Collection, useCollection } from '../collection.js'
-import { movesOf, refusalOf } from '../scan-list.js'
+import { findRefusal, listMoves } from '../scan-list.js'
 import { play } from '../sound.js'
 
-/** Returns true for the statuses of failed deliveries and returns, which take a reason. */
-export const mayFail = (/** @type {string} */ key) => /^key_(1[5-9]|2[01])$/.test(key)
+/** Returns true for the statuses of failed deliveries and returns, which take a reason where failures are counted. */
+export const mayFail = (/** @type {string} */ key) => may('listStaffFailureReasons') && /^key_(1[5-9]|2[01])$/.test(key)
 
 export const Reasons = ({ value, onChange }) => {
   const reasons = useLive(signal => own('/order/failure-reasons', { signal }))
@@ -29,11 +30,11 @@ export const Move = ({ list, onDone }) => {
   const [reason_code, setReason] = useState('')
   const keys = useRef(newKeys())
   const { items } = list
-  const moves = movesOf(items)
+  const moves = listMoves(items)
   const chosen = moves.some(({ status_key }) => status_key === status) ? status : ''
   const read = items.filter(({ isRead }) => isRead)
   const refused = read.flatMap(item => {
-    const reason = refusalOf(item, chosen)
+    const reason = findRefusal(item, chosen)
     return reason ? [{ id: item.waybill, reason }] : []
   })
   const orders = items.flatMap(({ order }) => order ?? [])
@@ -100,7 +101,7 @@ const moveAll = async (list, { status_key, note, fields }, keys) => {
   } catch (caught) {
     const error = /** @type {any} */ (caught)
     play('bad')
-    const reasons = new Map(refusalsOf(error, waybill_numbers).map(({ id, reason }) => [id, reason]))
+    const reasons = new Map(listRefusals(error, waybill_numbers).map(({ id, reason }) => [id, reason]))
     const wrong = [...reasons.keys()]
     await list.checkAll(wrong)
     list.set(wrong, item => ({ refusal: { statusKey: status_key, reason: reasons.get(item.waybill) } }))

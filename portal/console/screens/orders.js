@@ -35,14 +35,14 @@ const fields = statuses => [
 /** Returns a selection whose parcels are read as they are now: another person may have moved them meanwhile. */
 const useChosen = () => {
   const list = useScanList(false)
-  const waybillsOf = (/** @type {any[]} */ rows) => rows.map(row => row.waybill_number)
+  const listWaybills = (/** @type {any[]} */ rows) => rows.map(row => row.waybill_number)
   return {
     ...list,
     size: list.items.length,
     choose: (/** @type {any[]} */ rows, /** @type {boolean} */ isChosen) => {
-      const added = waybillsOf(rows).filter(waybill => !list.has(waybill))
+      const added = listWaybills(rows).filter(waybill => !list.has(waybill))
       if (isChosen) list.addAll(added.slice(0, maxScanned - list.items.length))
-      else list.drop(waybillsOf(rows))
+      else list.drop(listWaybills(rows))
     },
     clear: () => list.drop(list.items.map(({ waybill }) => waybill)),
   }

@@ -1,17 +1,18 @@
 import { announced, Button, ErrorText, instead, Label, useAction } from '../../kit/actions.js'
-import { newKeys, notifier, own } from '../../kit/api.js'
+import { newKeys, own } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
+import { FoldedForm } from '../../kit/form.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Facts, Live, Panel, PhoneLink, Time, useLive } from '../../kit/ui.js'
-import { Collection, useCollection } from '../collection.js'
+import { Collection, takesPayment, useCollection } from '../collection.js'
 import { Edit } from './edit.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
-import { ParcelMoney } from './money.js'
+import { ParcelMoney, reasonField } from './money.js'
 import { mayFail, Reasons } from './move-all.js'
-import { Timeline } from './timeline.js'
+import { Timeline, useTimeline } from './timeline.js'
 import { Requests } from './today.js'
 
 const Details = ({ order }) => {
@@ -82,7 +83,7 @@ const Moves = ({ order, onMoved }) => {
     onMoved()
   })
   const press = ({ status_key, books }) => {
-    const asks = order.cod > 0 && (books === 'delivery' || books === 'partial_delivery')
+    const asks = order.cod > 0 && takesPayment(books)
     setAsked(asks ? status_key : '')
     if (!asks) move.run(status_key)
   }
@@ -121,17 +122,23 @@ const Moves = ({ order, onMoved }) => {
 export const Parcel = ({ params: [waybill = ''] }) => {
   const path = encodeURIComponent(waybill)
   const order = useLive(signal => own(`/order/${path}`, { signal }), 15, [waybill])
-  const timeline = useLive(signal => notifier(`/api/timeline/${path}`, { signal }), 6, [waybill])
+  const timeline = useTimeline(waybill, order)
   const reload = () => {
     order.reload()
     timeline.reload()
   }
   return html`<div class="row"><h1 tabindex="-1">${waybill}</h1>
       ${order.data && html`<${Status} of=${order.data.data.status} />`}
-      ${may('printAnyLabel') && html`<${Label} waybill=${waybill} />`}</div>
+      <${Label} waybill=${waybill} needs="printAnyLabel" /></div>
     <div class="parcel">
       <div class="stack">
         ${may('moveOrders') && order.data?.data.moves && html`<${Moves} order=${order.data.data} onMoved=${reload} />`}
+        ${
+          may('takeBackMove') &&
+          order.data &&
+          html`<${FoldedForm} kind="panel" title=${t('money.take_back')} id="take-back" fields=${[reasonField()]}
+            path=${`/order/${path}/take-back`} onDone=${reload} />`
+        }
         ${
           order.data &&
           html`<${Instructions} order=${order.data.data} mayDecide=${may('instructAnyOrder')}
@@ -141,12 +148,8 @@ export const Parcel = ({ params: [waybill = ''] }) => {
       </div>
       <div class="stack">
         <${Order} order=${order} onEdited=${reload} />
-        ${may('getTimeline') && html`<${Timeline} of=${timeline} />`}
-        ${
-          may('getAnyParcelMoney') &&
-          order.data &&
-          html`<${ParcelMoney} order=${order.data.data} onTakenBack=${reload} />`
-        }
+        <${Timeline} of=${timeline} />
+        ${may('getAnyParcelMoney') && order.data && html`<${ParcelMoney} order=${order.data.data} />`}
       </div>
       <div class="stack">
         ${may('sendMessage') && order.data && html`<${Composer} waybill=${waybill} onSent=${timeline.reload} />`}

@@ -4,7 +4,7 @@ import { number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { column, Field, Panel, ParcelLink, Table, Two } from '../../kit/ui.js'
-import { maxScanned, refusalOf, useScanList, waybillIn } from '../scan-list.js'
+import { findRefusal, maxScanned, useScanList, waybillIn } from '../scan-list.js'
 import { play, wakeSound } from '../sound.js'
 import { Status } from './find.js'
 import { Move } from './move-all.js'
@@ -51,7 +51,7 @@ const Scanner = ({ list, form }) => {
       list.drop([waybill])
       return scan(stored)
     }
-    const refusal = item && refusalOf(item, '')
+    const refusal = item && findRefusal(item, '')
     if (item) tell(refusal ? 'bad' : 'good', waybill, refusal ?? statusName(item.order.status.name))
   }
   const onSubmit = instead(event => {
@@ -99,7 +99,7 @@ const Scanned = ({ list, field }) => {
     column(t('status'), item =>
       item.order
         ? html`<${Status} of=${item.order.status} />`
-        : html`<span class="wrong">${refusalOf(item, '')}</span>`,
+        : html`<span class="wrong">${findRefusal(item, '')}</span>`,
     ),
     column(
       t('field.customer_name'),

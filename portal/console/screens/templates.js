@@ -15,7 +15,7 @@ const readTemplates = async (path, options) => {
 }
 
 /** Returns a template's text as a customer reads it, with placeholders for the parameters. */
-const previewOf = ({ components }) =>
+const joinTexts = ({ components }) =>
   components
     .filter(({ type, text }) => typeof text === 'string' && /^(HEADER|BODY|FOOTER)$/i.test(type))
     .map(({ text }) => text)
@@ -31,7 +31,7 @@ const columns = () => [
       ${row.held && html` <${Badge} kind="bad">${t('templates.held')}<//>`}
       ${row.budget_paused_at && html` <${Badge} kind="warn">${t('templates.budget')}<//>`}`,
   ),
-  column(t('part.body'), row => html`<p class="lines">${previewOf(row)}</p>`),
+  column(t('part.body'), row => html`<p class="lines">${joinTexts(row)}</p>`),
 ]
 
 /** Shows the catalogue of the account, as last synced. */

@@ -1,6 +1,8 @@
+import { notifier } from '../../kit/api.js'
 import { money, named, statusName, t, time } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
-import { Badge, Live, MessageStatus, Panel, Time } from '../../kit/ui.js'
+import { may } from '../../kit/session.js'
+import { Badge, Live, MessageStatus, Panel, Time, useLive } from '../../kit/ui.js'
 import { CustomerName } from '../customer.js'
 import { conversationLink, Written } from './conversations.js'
 import { Rendered } from './message.js'
@@ -64,8 +66,25 @@ const joinMessages = entries => {
   })
 }
 
+/**
+ * Reads the timeline of a parcel: where the notifier serves none, the statuses of `order`, which a screen has read.
+ * @param {string} waybill
+ */
+export const useTimeline = (waybill, order) => {
+  const isServed = may('getTimeline')
+  const read = (/** @type {AbortSignal} */ signal) =>
+    isServed ? notifier(`/api/timeline/${encodeURIComponent(waybill)}`, { signal }) : Promise.resolve(undefined)
+  const found = useLive(read, isServed ? 6 : 0, [waybill])
+  if (isServed) return found
+  const timeline = order.data?.data.timeline.map(({ date_time: at, status, user, note }) => {
+    const staff_name = `${user.first_name} ${user.last_name}`.trim()
+    return { kind: 'tracking', at, status_name: status.name, staff_name, note }
+  })
+  return { ...order, data: timeline && { data: { timeline } } }
+}
+
 /** @param {any[]} entries */
-const costOf = entries => {
+const sumCosts = entries => {
   const sums = new Map()
   for (const { cost } of entries)
     if (cost?.amount) sums.set(cost.currency, (sums.get(cost.currency) ?? 0) + Number(cost.amount))
@@ -75,7 +94,7 @@ const costOf = entries => {
 /** Shows the events of a parcel, oldest first: statuses, edits, messages and the replies of customers. */
 export const Timeline = ({ of }) => {
   const entries = joinMessages(of.data?.data.timeline.toReversed() ?? [])
-  const cost = costOf(entries)
+  const cost = sumCosts(entries)
   return html`<${Panel} title=${t('timeline.title')}
     aside=${cost && html`<span class="soft">${t('timeline.cost', { cost })}</span>`}>
     <${Live} of=${of} lines=${6}>${() =>

@@ -4,6 +4,7 @@ import { Form } from '../../kit/form.js'
 import { companyDay, fromCompanyTime, t } from '../../kit/i18n.js'
 import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
+import { may } from '../../kit/session.js'
 import { Badge, column, Panel, Secret, Time, Two, useLive } from '../../kit/ui.js'
 
 /** Shows the tokens of the merchant's programs. */
@@ -102,4 +103,5 @@ const People = () => {
 }
 
 /** Shows the people and the programs that may act for the merchant. */
-export const Access = () => html`<h1 tabindex="-1">${t('menu.access')}</h1><${People} /><${Tokens} />`
+export const Access = () => html`
+  <h1 tabindex="-1">${t('menu.access')}</h1>${may('listPeople') && html`<${People} />`}<${Tokens} />`

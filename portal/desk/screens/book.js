@@ -1,10 +1,11 @@
 import { Act } from '../../kit/actions.js'
 import { ApiError, own } from '../../kit/api.js'
-import { Control, Form, findCities, orderFields, pause, usePost } from '../../kit/form.js'
+import { Form, orderFields, pause, usePost } from '../../kit/form.js'
 import { money, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { getSession } from '../../kit/session.js'
-import { Badge, Live, Panel, ParcelLink, useLive } from '../../kit/ui.js'
+import { Badge, Panel, ParcelLink, useLive } from '../../kit/ui.js'
+import { General } from '../general.js'
 import { readBusinesses, readStatuses, recall, remember } from '../merchant.js'
 import { readMoney, readWeight } from '../upload/numbers.js'
 import { readSentence, wordProblem } from '../upload/row-problems.js'
@@ -54,9 +55,9 @@ export const Book = () => {
   const asked = { ...general, destination_city_id, weight }
   const price = useLive(signal => readPrice(asked, signal), 0, [JSON.stringify(asked)])
   const post = usePost()
-  const set = (/** @type {string} */ name) => (/** @type {string} */ value) => {
-    setGeneral(last => ({ ...last, [name]: value }))
-    remember({ general: { ...recall().general, [name]: value } })
+  const change = (/** @type {typeof general} */ next) => {
+    setGeneral(next)
+    remember({ general: next })
   }
   const business = general.merchant_business_id || businesses.data?.[0]?.id
   const send = async (/** @type {Record<string, string>} */ { draft, ...order }) => {
@@ -76,11 +77,8 @@ export const Book = () => {
   const submit = mayConfirm ? (entered.draft === 'true' ? 'book.submit' : 'book.confirm') : 'book.submit'
   return html`<h1 tabindex="-1">${t('menu.book')}</h1>
     ${booked && html`<${Booked} key=${booked.waybill} ...${booked} statuses=${statuses.data} post=${post} />`}
-    <${Panel} title=${t('upload.origin')}><${Live} of=${businesses}>${data => html`<div class="fields">
-      <${Control} id="business" label=${t('upload.business')} options=${data} value=${business}
-        onValue=${set('merchant_business_id')} />
-      <${Control} id="origin" label=${t('upload.origin')} find=${findCities} value=${general.origin_city_id}
-        onValue=${set('origin_city_id')} /></div>`}<//><//>
+    <${Panel} title=${t('upload.origin')}>
+      <${General} general=${general} onGeneral=${change} businesses=${businesses} /><//>
     <${Panel} title=${t('parcel')}
       aside=${
         price.data &&

@@ -4,7 +4,8 @@ import { findCities, usePost } from '../../kit/form.js'
 import { dateTime, money, number, statusName, t } from '../../kit/i18n.js'
 import { Filters, Pages, usePages } from '../../kit/lists.js'
 import { html, useEffect, useRef, useState } from '../../kit/preact.js'
-import { ChoosePage, Chosen, choiceColumn, Refused, refusalsOf, useSelection } from '../../kit/selection.js'
+import { ChoosePage, Chosen, choiceColumn, listRefusals, Refused, useSelection } from '../../kit/selection.js'
+import { may } from '../../kit/session.js'
 import { Badge, column, Live, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 import { retry, saveLabels } from '../merchant.js'
 import { writeCsv } from '../read-sheet.js'
@@ -99,7 +100,7 @@ const Actions = ({ chosen, onMoved }) => {
       () => undefined,
       caught => caught,
     )
-    const found = refusalsOf(error, waybills)
+    const found = listRefusals(error, waybills)
     setRefused(found)
     if (error && found.length === 0) throw error
     if (error) return
@@ -120,7 +121,10 @@ const Actions = ({ chosen, onMoved }) => {
     setRefused([])
   }
   return html`<div class="row">
-      <${Act} kind="primary" run=${() => saveLabels(waybills)}>${t('orders.labels', count)}<//>
+      ${
+        may('printLabels') &&
+        html`<${Act} kind="primary" run=${() => saveLabels(waybills)}>${t('orders.labels', count)}<//>`
+      }
       ${button('confirm')}${button('cancel', t('orders.cancel_sure', count))}</div>
     <${Refused} title=${t('orders.refused', { count: number(refused.length) })} of=${refused} onDrop=${drop} />`
 }

@@ -4,6 +4,7 @@ import { Instructions } from '../../kit/failures.js'
 import { Form, orderFields, usePost } from '../../kit/form.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
+import { may } from '../../kit/session.js'
 import { Badge, Facts, Live, MessageStatus, Panel, Time, useLive } from '../../kit/ui.js'
 
 const Details = ({ order }) => {
@@ -87,12 +88,13 @@ export const Parcel = ({ params: [waybill] }) => {
   const order = useLive(signal => own(path, { signal }), 15, [waybill])
   const messages = useLive(signal => own(`${path}/messages`, { signal }), 30, [waybill])
   return html`<div class="row"><h1 tabindex="-1">${waybill}</h1>
-      <${Label} waybill=${waybill} /></div>
+      <${Label} waybill=${waybill} needs="printLabel" /></div>
     <${Live} of=${order} lines=${9}>${({ data }) => html`<div class="parcel">
       <div class="stack"><${Panel} title=${t('parcel')} aside=${html`<${Badge}>${statusName(data.status.name)}<//>`}>
-        <${Details} order=${data} /><${Edit} order=${order.data} path=${path} onDone=${order.reload} />
+        <${Details} order=${data} />
+        ${may('editOrder') && html`<${Edit} order=${order.data} path=${path} onDone=${order.reload} />`}
         <${Moves} order=${data} onDone=${order.reload} /><//></div>
       <div class="stack">
-        <${Instructions} order=${data} onDone=${order.reload} />
+        <${Instructions} order=${data} mayDecide=${may('instructOrder')} onDone=${order.reload} />
         <${Timeline} tracking=${data.timeline} messages=${messages} /></div></div>`}<//>`
 }

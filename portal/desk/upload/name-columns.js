@@ -1,10 +1,10 @@
 // Lets the merchant name the columns of a sheet: starts with the last choice for its headings, or what they say.
 import { Button } from '../../kit/actions.js'
-import { Control, findCities } from '../../kit/form.js'
 import { number, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { getSession } from '../../kit/session.js'
-import { Field, Live, Panel, useLive } from '../../kit/ui.js'
+import { Field, Panel, useLive } from '../../kit/ui.js'
+import { General } from '../general.js'
 import { readBusinesses, recall, remember } from '../merchant.js'
 import { assign, chooseColumns } from './columns.js'
 import { fieldNames } from './headings.js'
@@ -59,16 +59,6 @@ const listMissing = ({ columns, asked, allPrepaid }, { origin_city_id }) => [
   ...(allPrepaid || columns.some(({ field }) => field === 'cod') ? [] : [t('upload.need_cod')]),
 ]
 
-const General = ({ general, onGeneral, businesses }) => {
-  const control = (/** @type {string} */ id, /** @type {string} */ name, /** @type {object} */ more) =>
-    html`<${Control} id=${id} label=${t(`upload.${id}`)} value=${general[name]}
-      onValue=${value => onGeneral({ ...general, [name]: value })} ...${more} />`
-  return html`<${Live} of=${businesses}>${options => html`<div class="fields">
-    ${control('business', 'merchant_business_id', { options, value: general.merchant_business_id || options[0]?.id })}
-    ${control('origin', 'origin_city_id', { find: findCities })}
-    ${control('weight', 'weight', { inputmode: 'decimal' })}</div>`}<//>`
-}
-
 /** @param {{ sheet: Sheet, onDone: (rows: any[], general: object) => void }} props */
 export const Columns = ({ sheet, onDone }) => {
   const [choice, setChoice] = useState(() => start(sheet))
@@ -90,7 +80,9 @@ export const Columns = ({ sheet, onDone }) => {
   }
 
   return html`<${Panel} title=${t('upload.columns')}>
-    <${General} general=${general} onGeneral=${setGeneral} businesses=${businesses} />
+    <${General} general=${general} onGeneral=${setGeneral} businesses=${businesses}>
+      <${Field} id="weight" label=${t('upload.weight')} inputmode="decimal" autocomplete="off" value=${general.weight}
+        onInput=${({ target }) => setGeneral({ ...general, weight: target.value })} /><//>
     <${Pick} id="headings" label=${t('upload.headings')} value=${choice.headingRow}
       options=${[...sheet.rows.slice(0, shownRows).map(nameRow), [-1, t('upload.headings_none')]]}
       onPick=${value => setChoice(chooseColumns(sheet, Number(value)))} />

@@ -2,6 +2,7 @@
 import { Act, Button, ErrorText, saveFile, useAction } from '../../kit/actions.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
+import { may } from '../../kit/session.js'
 import { Badge, Live, Panel, useLive } from '../../kit/ui.js'
 import { readStatuses, saveLabels } from '../merchant.js'
 import { writeCsv } from '../read-sheet.js'
@@ -73,7 +74,7 @@ export const Booking = ({ upload: begun, onEnd }) => {
       ${
         waybills.length > 0 &&
         html`<${Button} onClick=${() => saveWaybills(upload)}>${t('upload.waybills')}<//>
-        <${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>`
+        ${may('printLabels') && html`<${Act} run=${() => saveLabels(waybills)}>${t('labels')}<//>`}`
       }
       ${isEnded && html`<${Act} run=${end} question=${sure}>${t('upload.next')}<//>`}
     </div>

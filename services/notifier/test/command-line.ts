@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { cloneDatabase, makeFolder } from '../../../dev/test-database.ts'
-import { serviceToken } from './portal.ts'
+import { chosenCapabilities, serviceToken } from './portal.ts'
 
 const run = promisify(execFile)
 const admin = join(import.meta.dirname, '../admin.ts')
@@ -20,6 +20,7 @@ export const commands = async (t: Test, more: Record<string, string> = {}) => {
     DEMO_ACCESS_TOKEN: 'demo-access-token',
     DEMO_APP_SECRET: 'demo-app-secret',
     SERVICE_TOKEN: serviceToken,
+    NOTIFIER_CAPABILITIES: chosenCapabilities,
     ...more,
   }
   const notifier = (...words: string[]): Promise<{ status: number; stdout: string; stderr: string }> =>

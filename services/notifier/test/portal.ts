@@ -1,10 +1,15 @@
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createNotifier, type NotifierOptions } from '../app.ts'
+import { capabilities } from '../capabilities.ts'
 import { createTokenFor } from '../core/access/token-commands.ts'
 import type { OrdersClient } from '../core/orders-client/orders-client.ts'
 import { createFixture, type FixtureOptions } from './fixture.ts'
+
+/** Leaves all capabilities out where a test of the core runs: the core needs none. */
+export const chosenCapabilities = process.argv[1]?.includes('/services/notifier/core/') ? 'none' : 'all'
 
 export const serviceToken = 'a-service-token-of-tests'
 
@@ -33,7 +38,7 @@ export const build = async (
   const pool = (await options.poolOf?.(fixture.url)) ?? fixture.pool
   const { log } = options
   const logger = log ? pino({}, { write: line => log.push(line) }) : pino({ level: 'silent' })
-  const { app, workers } = await createNotifier({
+  const { app, workers, coreWorkers } = await createNotifier({
     pool,
     logger,
     keyring,
@@ -44,11 +49,12 @@ export const build = async (
     window: 64,
     recipientPauseSeconds: options.recipientPauseSeconds ?? 0,
     requestsPerMinute,
+    capabilities: await loadCapabilities(capabilities, chosenCapabilities),
     ...limits,
   })
   t.teardown(async () => {
     await app.close()
-    await Promise.all(Object.values(workers).map(worker => worker.stop()))
+    await Promise.all(workers.map(worker => worker.stop()))
   })
   const { token } = await createTokenFor(fixture.pool, { tenant: 'demo', staff: 'Ruwan' })
   const call = async (
@@ -70,5 +76,5 @@ export const build = async (
     const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
     if (response.statusCode !== 200) throw new Error(response.body)
   }
-  return { ...fixture, app, ...workers, call, deliver, token }
+  return { ...fixture, app, workers, ...coreWorkers, call, deliver, token }
 }

@@ -43,3 +43,13 @@ export const ruleOf = (more: Partial<Rule> = {}): Rule => ({
   within_minutes: null,
   ...more,
 })
+
+/** Joins what happens to a person's parcels within 20 minutes into one message. */
+export const perPerson = {
+  on: 'key_12',
+  template: 'order_delivered',
+  language: 'en_US',
+  body: ['{{count}}', '{{waybill_numbers}} {{cod}}'],
+  per: 'person',
+  within: '20m',
+}

@@ -126,7 +126,12 @@ export const build = async (
 
   /** Returns rows of all tenants, as the superuser sees them. */
   const rows = async (text: string, values: unknown[] = []) => {
-    const superuser = createPool({ url: database.superuserUrl, name: 'test superuser', connections: 1 })
+    const superuser = createPool({
+      url: database.superuserUrl,
+      name: 'test superuser',
+      connections: 1,
+      statementSeconds: 60,
+    })
     return superuser
       .query(text, values)
       .then(result => result.rows)

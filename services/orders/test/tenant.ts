@@ -2,8 +2,8 @@ import type { TenantFile } from '../core/provisioning/tenant-file.ts'
 
 /**
  * Returns a small tenant: metro is Kotte (1500) and Dehiwala (1501), outstation Galle (2100) and Hikkaduwa (2101);
- * Jaffna (3000) has a zone of its own to which no rate leads. Lanka Shoes has the card; Ceylon Books has none. `settings`
- * may have fields of capabilities.
+ * Jaffna (3000) has a zone of its own to which no rate leads. Lanka Shoes has the card; Ceylon Books has none.
+ * `settings` may have fields of capabilities.
  */
 export const tenantFile = (settings: Partial<TenantFile['tenant']> & Record<string, unknown> = {}): TenantFile => ({
   tenant: {

@@ -1,8 +1,13 @@
 import { print, printJson, UsageError } from '@courier/shared/cli/command-line.ts'
+import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { Type } from '@sinclair/typebox'
+import type { Connections } from '../../capability.ts'
 import { readChannels } from '../../core/channels/view.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { createMessagingApi } from '../../core/messaging-api/client.ts'
+import { messagingSettings } from '../../core/messaging-api/settings.ts'
 import { type DoctorDependencies, diagnose, subscribe } from './diagnose.ts'
 import type { Line } from './lines.ts'
 
@@ -14,8 +19,21 @@ export interface DoctorRequest {
   readonly json?: boolean
 }
 
-/** Diagnoses the numbers of a tenant and prints the lines. Returns true if no line is wrong. Throws UsageError. */
-export const runDoctor = async (dependencies: DoctorDependencies, request: DoctorRequest): Promise<boolean> => {
+/** Runs the command. Returns true if no line is wrong. */
+export const doctor = async ({ withKeyring }: Connections, request: DoctorRequest): Promise<boolean> => {
+  const known = loadConfigOrExit(Type.Object(messagingSettings), process.env)
+  const api = createMessagingApi({
+    baseUrl: known.MESSAGING_API_URL,
+    version: known.MESSAGING_API_VERSION,
+    product: known.MESSAGING_PRODUCT,
+  })
+  return withKeyring((pool, keyring) =>
+    runDoctor({ pool, keyring, api, publicUrl: known.PUBLIC_URL }, request),
+  ).finally(() => api.close())
+}
+
+/** Diagnoses the numbers of a tenant and prints the lines. Throws UsageError. */
+const runDoctor = async (dependencies: DoctorDependencies, request: DoctorRequest): Promise<boolean> => {
   const { tenant, channel, fix = false, json = false } = request
   const channels = await inTenant(dependencies.pool, tenant, (tx: Tx) => readChannels(tx, tenant, channel))
   if (channels.length === 0) throw new UsageError(`tenant ${tenant} has no channel${channel ? ` ${channel}` : 's'}`)

@@ -140,6 +140,17 @@ t.test('the platform’s test, and news of other numbers of our app, get 200 and
   t.same(await rows('select from inbound_messages'), [])
 })
 
+t.test('shows how many people the portfolio may still reach', async t => {
+  const { call, control, diagnose, rows } = await prepare(t)
+  control.behave({ portfolio_limit: 2000 })
+  t.equal((await call('POST', `${channel}/check`)).status, 200)
+  await rows('update portfolios set used = 200 returning used')
+  t.match((await diagnose()).limit, {
+    state: 'ok',
+    text: 'Templates reached 200 of the 2000 people whom the portfolio may reach in 24 hours.',
+  })
+})
+
 t.test('the version is judged by the one that serves, sixty days before it ends', t => {
   const judge = (asked: string, served: string | null, now: string) => judgeVersion(asked, served, new Date(now))
   t.match(judge('v17.0', 'v21.0', '2026-11-01'), {

@@ -2,65 +2,8 @@ import { identifyPerson } from '@courier/shared/phone-number.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { Person } from '../../core/conversations/conversation.ts'
-import { identifyRecipients } from '../../core/conversations/phone-number.ts'
 import { findNumber } from '../../core/conversations/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
-
-export interface InboundMessage extends Person {
-  readonly messageId: string
-  /** Repeats the API's name, such as text, button or image. */
-  readonly type: string
-  /** Holds the text for staff: the message itself, the label of a button, a place, a caption, the name of a file. */
-  readonly text: string | undefined
-  readonly mediaId: string | undefined
-  readonly at: Date
-  readonly isHandled: boolean
-  /** The company's phone app sent it to the person. */
-  readonly isEcho?: boolean
-  /** Is the API's id of the message that this one replaces. */
-  readonly edits?: string | undefined
-}
-
-/**
- * Stores each message once; returns the new ones, by tenant and id. Shows only the newest of a message and its edits.
- */
-export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<ReadonlySet<string>> => {
-  if (messages.length === 0) return new Set()
-  const rows = await query<{ key: string }>(tx)`
-    insert into inbound_messages
-      (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at, kind, edits)
-    select tenant, "phoneNumberId", "messageId", recipient, type, text, "mediaId", at,
-      case when "isHandled" or "isReplaced" then now() end,
-      case when "isReplaced" then 'replaced' when "isEcho" then 'echo' else 'written' end, edits
-    from jsonb_to_recordset(${JSON.stringify(identifyRecipients(messages))}::jsonb) as given (tenant text,
-      "phoneNumberId" text, "messageId" text, recipient text, type text, text text, "mediaId" text, at timestamptz,
-      "isHandled" boolean, "isEcho" boolean, edits text)
-    cross join lateral (
-      select exists (
-        select from inbound_messages e where e.tenant_id = tenant and e.recipient = given.recipient
-          and e.phone_number_id = "phoneNumberId" and e.edits = coalesce(given.edits, "messageId")
-          and (given.edits is null or e.happened_at >= at)
-      ) as "isReplaced"
-    ) later
-    order by tenant collate "C", "messageId" collate "C"
-    on conflict do nothing
-    returning tenant_id || ' ' || inbound_id as key`
-  await replaceEdited(tx, messages)
-  return new Set(rows.map(({ key }) => key))
-}
-
-const replaceEdited = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
-  const edits = messages.filter(message => message.edits !== undefined)
-  if (edits.length === 0) return
-  await sql`
-    update inbound_messages m set kind = 'replaced', read_at = coalesce(m.read_at, now())
-    from jsonb_to_recordset(${JSON.stringify(identifyRecipients(edits))}::jsonb) as given (tenant text,
-      "phoneNumberId" text, "messageId" text, recipient text, edits text), inbound_messages e
-    where m.tenant_id = tenant and m.phone_number_id = "phoneNumberId" and m.recipient = given.recipient
-      and coalesce(m.edits, m.inbound_id) = given.edits and m.kind <> 'replaced'
-      and e.tenant_id = tenant and e.phone_number_id = "phoneNumberId" and e.inbound_id = "messageId"
-      and (m.edits is null or (m.happened_at, m.position) < (e.happened_at, e.position))`.execute(tx)
-}
 
 export interface InboundRow {
   readonly id: string
@@ -96,23 +39,6 @@ export const findInbound = (tx: Tx, person: Person, before: string | undefined, 
     select ${columns} from inbound_messages m
     where ${isWrittenBy(person)} and m.kind <> 'replaced' and ${isBefore(before)}
     order by m.happened_at desc, m.position desc limit ${limit}`
-
-/** Finds the messages since `since` of a waybill's recipients and of the people with these phones, newest first. */
-export const findInboundAbout = async (
-  tx: Tx,
-  tenant: string,
-  { waybill, phones, since, limit }: { waybill: string; phones: readonly string[]; since: Date; limit: number },
-): Promise<InboundRow[]> => {
-  const written = await sql<{ recipient: string }>`
-    select distinct recipient from messages where tenant_id = ${tenant} and waybill_number = ${waybill}`.execute(tx)
-  const people = new Set([...phones, ...written.rows.map(({ recipient }) => recipient)].map(identifyPerson))
-  const rows = await query<InboundRow>(tx)`
-    select ${columns} from inbound_messages m
-    where m.tenant_id = ${tenant} and m.recipient = any(${[...people]}::text[]) and m.happened_at >= ${since}
-      and m.kind = 'written'
-    order by m.happened_at desc, m.position desc limit ${limit}`
-  return rows
-}
 
 /** Holds a conversation with its newest message, or its newest unread one in a list of unread conversations. */
 export type ConversationRow = InboundRow & {

@@ -6,7 +6,7 @@ import type { Tx } from '../../core/database/tables.ts'
 import { applyTariffs } from '../../core/provisioning/apply-costs.ts'
 import { holdTemplate } from '../../core/templates/queries.ts'
 import { syncTemplates } from '../../core/templates/sync.ts'
-import { phoneNumberId, until } from '../../test/fixture.ts'
+import { messageTo, phoneNumberId, until } from '../../test/fixture.ts'
 import { standIn } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
 import type { Preflight } from './view.ts'
@@ -381,4 +381,30 @@ t.test('refuses a thousand messages as a whole if their errors exceed the limit,
   const refused = await call('POST', '/api/messages/preflight', many)
   const sent = await call('POST', '/api/messages/bulk', many)
   t.strictSame([refused.status, refused.body], [422, sent.body])
+})
+
+t.test('preflight says how many people may still be reached, and that a message waits', async t => {
+  const { call, control, rows } = await build(t, undefined, undefined, { wabaId: '102290129340398' })
+  control.behave({ portfolio_limit: 250 })
+  await call('POST', `/api/channels/${phoneNumberId}/check`)
+  const template = { name: 'order_created', language: { code: 'en_US' }, components: [] }
+  const ask = async () => (await call('POST', '/api/messages/preflight', { to: '0770000101', template })).body.data[0]
+  await rows('update portfolios set used = 31 returning used')
+  await rows(`insert into conversations (tenant_id, phone_number_id, recipient) values ('demo', $1, '94770000101')`, [
+    phoneNumberId,
+  ])
+  t.match(await ask(), { limit: { max_people: 250, left: 219 } })
+  await rows('update portfolios set used = 250 returning used')
+  const full = await ask()
+  t.match(full, { limit: { left: 0 }, leaves_at: null, waits_for: /messaging limit is reached/ })
+  await rows('update conversations set last_inbound_at = now() returning recipient')
+  t.match(await ask(), { limit: null, waits_for: null })
+})
+
+t.test('finds a new template, as a send does', async t => {
+  const { call, rows } = await build(t, undefined, undefined, { wabaId: '102290129340398' })
+  t.equal((await call('POST', '/api/templates/sync')).status, 200)
+  await rows(`delete from templates where name = 'order_created'`)
+  await rows(`update channels set catalogue_tried_at = now() - interval '11 seconds'`)
+  t.match((await call('POST', '/api/messages/preflight', messageTo('0770000101'))).body.data, [{ status: 'queued' }])
 })

@@ -4,7 +4,6 @@ import type { findFailedMessages } from '../../core/events/queries.ts'
 import { inOrder, type StatusUpdate } from '../../core/messages/view.ts'
 import type { OrderEdit, TrackingEvent } from '../../core/orders-client/orders-client.ts'
 import type { Rendered } from '../../core/templates/render.ts'
-import type { InboundRow } from '../inbox/queries.ts'
 
 export interface MessageUpdate extends StatusUpdate {
   readonly message_id: string
@@ -12,6 +11,16 @@ export interface MessageUpdate extends StatusUpdate {
   readonly text?: string | null
   readonly rendered?: Rendered | null | undefined
   readonly cost?: Cost | undefined
+}
+
+export interface InboundUpdate {
+  readonly id: string
+  readonly channel: string
+  readonly phone: string
+  readonly type: string
+  readonly text: string | null
+  readonly media_id: string | null
+  readonly at: Date
 }
 
 interface Histories {
@@ -22,7 +31,7 @@ interface Histories {
   /** Come oldest first. */
   readonly failed: Awaited<ReturnType<typeof findFailedMessages>>
   readonly actions?: readonly ActionView[]
-  readonly inbound?: readonly InboundRow[]
+  readonly inbound?: readonly InboundUpdate[]
 }
 
 /** Merges the histories into one timeline, newest first. */
@@ -34,9 +43,7 @@ export const mergeTimelines = ({ tracking, edits = [], messages, failed, actions
         toEntry('message', { ...update, text, rendered, cost }),
       )
       .toReversed(),
-    ...inbound.map(({ id, number: channel, recipient: phone, type, text, media_id, at }) =>
-      toEntry('inbound', { id, channel, phone, type, text, media_id, at }),
-    ),
+    ...inbound.map(message => toEntry('inbound', message)),
     ...actions.map(action => toEntry('action', { ...action, actor: 'customer' as const })),
     ...failed.map(message => toEntry('event', message)).toReversed(),
     ...edits.map(({ at, previous = null, ...edit }) => toEntry('edit', { at: new Date(at), previous, ...edit })),

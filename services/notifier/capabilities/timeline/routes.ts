@@ -2,13 +2,13 @@ import type { Staff } from '@courier/shared/access/staff.ts'
 import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
 import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { normalisePhone } from '@courier/shared/phone-number.ts'
-import { inTenant, query } from '@courier/shared/postgres/database.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TProperties, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { findCountry } from '../../core/conversations/queries.ts'
-import { Cost, findCostsFor } from '../../core/costs/queries.ts'
+import { Cost } from '../../core/costs/queries.ts'
 import { findActions } from '../../core/customer-actions/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { findFailedMessages } from '../../core/events/queries.ts'
@@ -19,10 +19,9 @@ import {
   ordersUnavailable,
   Previous,
 } from '../../core/orders-client/orders-client.ts'
-import { renderMessages } from '../../core/templates/queries.ts'
 import { Rendered } from '../../core/templates/render.ts'
-import { findInboundAbout } from '../inbox/queries.ts'
-import { type MessageUpdate, mergeTimelines } from './merge.ts'
+import { mergeTimelines } from './merge.ts'
+import { findInboundAbout, findStatusUpdates } from './queries.ts'
 
 type TimelineOptions = { readonly pool: pg.Pool; readonly orders: OrdersClient }
 
@@ -137,7 +136,6 @@ const readTimeline = async ({ pool, orders }: TimelineOptions, staff: Staff, way
   return { data: { waybill_number, order: { status_key, status_name }, timeline } }
 }
 
-const maxMessages = 200
 const maxActions = 100
 const maxInbound = 100
 
@@ -146,23 +144,4 @@ const listPhones = async (tx: Tx, tenant: string, order: KnownOrder): Promise<st
   return [order.customer_phone, order.customer_secondary_phone].flatMap(
     phone => (phone && normalisePhone(phone, country)) || [],
   )
-}
-
-/** Finds the statuses of the newest 200 messages about a waybill, in the order in which they were stored. */
-const findStatusUpdates = async (tx: Tx, staff: Staff, waybill: string): Promise<MessageUpdate[]> => {
-  const rows = await query<MessageUpdate>(tx)`
-    with about as (
-      select tenant_id, message_id, template ->> 'name' as template, coalesce(sent_content, template) ->> 'text' as text
-      from messages where tenant_id = ${staff.tenant} and message_id in (
-        select coalesce(joined_to, message_id) from messages
-        where tenant_id = ${staff.tenant} and waybill_number = ${waybill}
-        order by message_id desc limit ${maxMessages})
-    )
-    select message_id, template, text, e.status, e.happened_at as at, e.detail
-    from about join message_events e using (tenant_id, message_id)
-    order by e.event_id`
-  const ids = [...new Set(rows.map(row => row.message_id))]
-  const costs = await findCostsFor(tx, staff, ids)
-  const texts = await renderMessages(tx, staff.tenant, ids)
-  return rows.map(row => ({ ...row, rendered: texts.get(row.message_id), cost: costs.get(row.message_id) }))
 }

@@ -5,7 +5,8 @@ import { processEvents } from '../../core/events/process.ts'
 import { addTenant, until } from '../../test/fixture.ts'
 import { orderEvent, standIn } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
-import { giveRules } from '../../test/rules-of-demo.ts'
+import { changeAddress, confirm, customer, prepare as prepareReplies, waybill } from '../../test/replies-fixture.ts'
+import { giveRules, perPerson } from '../../test/rules-of-demo.ts'
 import { mergeTimelines } from './merge.ts'
 
 const prepare = async (t: Test) => {
@@ -57,12 +58,54 @@ t.test('a message that could not be created appears with the reason', async t =>
   })
 })
 
+t.test('shows a message about several parcels, with its price, in the timeline of each', async t => {
+  const { pool, deliver, read, queue, rows } = await prepare(t)
+  await giveRules(pool, [perPerson])
+  const waybills = ['DM00000001', 'DM2']
+  for (const waybill_number of waybills)
+    await deliver(orderEvent(waybill_number, { waybill_number, status_key: 'key_12' }, 'order.status_changed'))
+  await rows(`update messages set due_at = now(), send_at = now()`)
+  queue.start()
+  await until('it is accepted', async () => (await rows(`select from messages where status = 'accepted'`))[0])
+  await rows(`
+    insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, country,
+      template)
+    select 'demo', message_id, provider_message_id, now(), 'utility', false, 'LK', 'order_delivered'
+    from messages where provider_message_id is not null`)
+  const [first, second] = await Promise.all(waybills.map(async waybill => (await read(waybill)).body.data.timeline[0]))
+  t.match(first, { kind: 'message', status: 'accepted', cost: { category: 'utility' } })
+  t.same(second, first)
+})
+
+t.test('shows what the customer pressed, and the address that was not confirmed', async t => {
+  const { orders, control, offer, settled, question, call } = await prepareReplies(t)
+  orders.decide.outcomeOf = ({ action }) => (action === 'change_address' ? 'asked' : 'done')
+  const message_id = await offer()
+  control.press({ message_id, index: confirm })
+  const [action] = await settled(1)
+  control.press({ message_id, index: changeAddress })
+  await settled(2)
+  control.inbound({ from: customer, text: '12 Galle Road, Matara' })
+  await question('12 Galle Road')
+  const { timeline } = (await call('GET', `/api/timeline/${waybill}`)).body.data
+  t.match(
+    timeline.filter(({ kind }: { kind: string }) => kind === 'action'),
+    [
+      { actor: 'customer', action: 'change_address', outcome: 'unconfirmed' },
+      { actor: 'customer', action: 'change_address', outcome: 'asked' },
+      { actor: 'customer', action: 'confirm_order', outcome: 'done', message_id: action.message_id },
+    ],
+  )
+})
+
 t.test('a waybill unknown to orders gets 404; every waybill gets 503 while orders is unavailable', async t => {
-  const { read, state } = await prepare(t)
+  const { read, call, state } = await prepare(t)
   const unknown = await read('DM404')
   t.same([unknown.status, unknown.body.message], [404, 'The requested waybill does not exist in the system'])
   for (const odd of ['x'.repeat(51), '\u0000', '😀']) t.equal((await read(odd)).status, 422, JSON.stringify(odd))
+  t.match((await call('GET', '/api/timeline/DM00000001?page=1')).body, { errors: { page: [/not known/] } })
   t.equal((await read('..%2f..')).status, 404)
+  t.equal((await read('dm 00000001')).body.data.waybill_number, 'DM00000001')
   state.isBroken = true
   const unavailable = await read('DM00000001')
   t.same([unavailable.status, unavailable.headers['retry-after']], [503, '2'])

@@ -49,7 +49,10 @@ type Found = StaffToken | undefined | 'unconfirmed'
 
 const toKey = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
 
-/** Creates a cache of staff tokens of orders, with a grace period: docs/staff/staff.md#when-orders-is-unavailable */
+/**
+ * Creates a cache of staff tokens of orders, with a grace period: docs/staff/staff.md#when-orders-is-unavailable. Keeps
+ * running look-ups apart from it: the cache's own `fetch` would hold those of forged tokens, which then evict sessions.
+ */
 const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptions) => {
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
   const sessions = new LRUCache<string, Session>(atMost(10_000))

@@ -106,8 +106,8 @@ export const findLimits = async (pool: pg.Pool, tenant: string, recipients: read
           select recipient from portfolio_people r where r.portfolio_id = p.portfolio_id
             and r.recipient = any(${recipients}::text[]) and r.reached_at > now() - interval '24 hours'
           union select i.recipient from identities i join portfolio_people r on r.recipient = i.user_id
-          where r.portfolio_id = p.portfolio_id and i.tenant_id = c.tenant_id and i.recipient = any(${recipients}::text[])
-            and r.reached_at > now() - interval '24 hours') as reached,
+          where r.portfolio_id = p.portfolio_id and i.tenant_id = c.tenant_id
+            and i.recipient = any(${recipients}::text[]) and r.reached_at > now() - interval '24 hours') as reached,
         case when waiting >= room then interval '24 hours' * (1 + (waiting - room) / greatest(max_people, 1))
           + coalesce((select reached_at from portfolio_people r where r.portfolio_id = p.portfolio_id
             order by reached_at limit 1 offset (waiting - room) % greatest(max_people, 1)), now()) end as opens_at

@@ -1,17 +1,14 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
-import { markRestored } from '../../capabilities/restoring/restored.ts'
 import { phoneNumberId, spawnWorker, until } from '../../test/fixture.ts'
 import { orderEvent, orderFacts, standIn } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
-import { checkDemo, giveRules } from '../../test/rules-of-demo.ts'
+import { checkDemo, giveRules, perPerson } from '../../test/rules-of-demo.ts'
 import { claimMessages } from '../sending/claim.ts'
 import { storeOutcomes } from '../sending/outcomes.ts'
 import { storeBlocked } from '../sending/pre-send-check.ts'
 import { sweep } from '../sending/sweep.ts'
 
-const parts = { language: 'en_US', body: ['{{count}}', '{{waybill_numbers}} {{cod}}'] }
-const perPerson = { on: 'key_12', template: 'order_delivered', ...parts, per: 'person', within: '20m' }
 const delivered = {
   on: 'key_13',
   template: 'order_delivered',
@@ -72,12 +69,7 @@ const arrived = (phone: string): string[] =>
 const idsOf = async (waybill: string): Promise<string[]> =>
   (await call('GET', `/api/messages?waybill_number=${waybill}`)).body.data.map(({ id }: { id: string }) => id)
 const readMessages = async (waybill: string) => (await call('GET', `/api/messages?waybill_number=${waybill}`)).body.data
-const timelineOf = async (waybill: string) =>
-  (await call('GET', `/api/timeline/${waybill}`)).body.data.timeline.filter(
-    ({ kind }: { kind: string }) => kind === 'message',
-  )
-
-t.test('two parcels of a person make one message, which each one’s list and timeline has', async t => {
+t.test('two parcels of a person make one message, which the list of each has, with one price', async t => {
   const phone = await prepare()
   const [first = '', second = ''] = newParcels(2)
   await report(first, 'key_12', { customer_phone: phone })
@@ -96,9 +88,6 @@ t.test('two parcels of a person make one message, which each one’s list and ti
   t.same((await call('GET', `/api/messages?to=${encodeURIComponent(phone)}`)).body.data.length, 1)
   for (const waybill of [first, second]) {
     t.match(await readMessages(waybill), [{ waybill_numbers: [first, second], status: 'accepted' }])
-    const entries = await timelineOf(waybill)
-    t.same([...new Set(entries.map((entry: { message_id: string }) => entry.message_id))], [id])
-    t.match(entries[0], { status: 'accepted' })
   }
   await rows(
     `insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, country,
@@ -106,7 +95,6 @@ t.test('two parcels of a person make one message, which each one’s list and ti
      from messages where message_id = $1`,
     [id],
   )
-  t.match((await timelineOf(second))[0], { cost: { category: 'utility' } })
   t.match((await call('GET', '/api/costs')).body, { total: { messages: 1 } })
 })
 
@@ -251,7 +239,7 @@ t.test('after a crash during the send the message is unknown for each parcel, an
     messages.map(message => ({ message, ...accepted })),
     0,
   )
-  for (const waybill of [first, second]) t.match((await timelineOf(waybill))[0], { status: 'accepted' })
+  for (const waybill of [first, second]) t.match(await readMessages(waybill), [{ status: 'accepted' }])
   t.same(await rows(`select distinct status from messages where waybill_number = any($1)`, [[first, second]]), [
     { status: 'accepted' },
   ])
@@ -269,10 +257,10 @@ t.test('a process that is killed in the window leaves one message about all parc
   const next = await spawnWorker(t, built)
   await until('the message has left', async () => arrived(phone).length > 0)
   for (const waybill of waybills)
-    await until('each timeline has it', async () => (await timelineOf(waybill))[0]?.status === 'accepted')
+    await until('it is accepted', async () => (await readMessages(waybill))[0]?.status === 'accepted')
   await next.stop()
   t.same(arrived(phone), [`3 ${waybills.join(', ')} 0`])
-  t.equal(new Set(await Promise.all(waybills.map(async waybill => (await timelineOf(waybill))[0].message_id))).size, 1)
+  t.equal(new Set(await Promise.all(waybills.map(async waybill => (await readMessages(waybill))[0].id))).size, 1)
 })
 
 t.test('staff resend a joint message once, unless a parcel’s phone has changed', async t => {
@@ -378,15 +366,4 @@ t.test('apply refuses a window that it cannot keep, with the reason', async t =>
   }
   t.match(checkDemo([{ ...delivered, body: ['{{count}}'] }]), { errors: { 'rules.0.body.0': [/no field \{\{count/] } })
   t.match(checkDemo([perPerson]), { kind: 'accepted' })
-})
-
-t.test('after a restore, messages of a window that may have left are unknown', async t => {
-  const phone = await prepare()
-  const waybills = newParcels(2)
-  for (const waybill of waybills) await report(waybill, 'key_12', { customer_phone: phone })
-  await markRestored(pool, new Date(Date.now() + 60_000), false)
-  await pass(20)
-  await send()
-  t.same(arrived(phone), [])
-  for (const waybill of waybills) t.match(await readMessages(waybill), [{ status: 'unknown' }])
 })

@@ -104,7 +104,7 @@ const findAboutOrders = (tx: Tx, tenant: string, id: string): Promise<AboutOrder
 /** Returns true if the order's phone has changed. A number that staff gave counts only if an edit has replaced it. */
 const hasOtherPhone = (
   { recipient, source, rule_event, country }: AboutOrder,
-  { customer_phone, customer_secondary_phone, edits }: KnownOrder,
+  { customer_phone, customer_secondary_phone, edits = [] }: KnownOrder,
 ): boolean => {
   const matches = (phone: unknown) => typeof phone === 'string' && normalisePhone(phone, country) === recipient
   if (matches(customer_phone)) return false

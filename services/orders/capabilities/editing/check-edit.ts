@@ -9,7 +9,7 @@ import { charge } from '../../core/catalogue/rate-card.ts'
 import { type Mover, nameStatus, whoMay } from '../../core/moves/check-moves.ts'
 import { beforePickup, editableIn, type Statuses } from '../../core/statuses/statuses.ts'
 import type { OrderState } from '../../core/tracking/etag.ts'
-import type { OrderRow } from '../../core/tracking/read-orders.ts'
+import type { OrderRow } from '../../core/tracking/order-rows.ts'
 import type { OrderChanges } from './read-edit.ts'
 import { fieldNames } from './schema.ts'
 

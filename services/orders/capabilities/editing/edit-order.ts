@@ -9,7 +9,8 @@ import { findActor, type Mover, nameMover } from '../../core/moves/check-moves.t
 import { type ChangeOptions, checkPoints, limitLockWait } from '../../core/moves/move.ts'
 import type { MovePoint } from '../../core/moves/move-points.ts'
 import { type EditableColumn, editableColumns, type OrderState, tagState } from '../../core/tracking/etag.ts'
-import { isWaybill, type OrderRow, type OrderStore, orderColumnsSql } from '../../core/tracking/read-orders.ts'
+import type { OrderRow } from '../../core/tracking/order-rows.ts'
+import { isWaybill, type OrderStore, orderColumnsSql } from '../../core/tracking/read-orders.ts'
 import { checkEdit, type RefusedEdit } from './check-edit.ts'
 import type { OrderChanges } from './read-edit.ts'
 

@@ -56,6 +56,22 @@ t.test('an edit is not a status: tracking does not show it', async t => {
   t.equal((await get('/order/DM00000005/status')).body.data.date_time, status)
 })
 
+t.test('the notifier reads the edits of an order', async t => {
+  const [waybill = ''] = await make(['DM00000090'])
+  await rows(
+    `insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason)
+      values ('demo', $1, array['cod'], '2026-02-19T20:14:00Z', 'Ruwan', 'the shop called')`,
+    [waybill],
+  )
+  const { body } = await request('GET', `/internal/orders/demo/${waybill}`, undefined, { token: serviceToken })
+  t.strictSame(body.data.edits, [
+    {
+      ...{ fields: ['cod'], at: '2026-02-19T20:14:00.000Z', staff_name: 'Ruwan', by: 'staff' },
+      ...{ reason: 'the shop called', previous: null },
+    },
+  ])
+})
+
 t.test('each edit, whoever makes it, is an event for the notifier if the company uses messaging', async t => {
   await make(['DM00000006'])
   const countEvents = async () => {

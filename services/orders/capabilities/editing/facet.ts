@@ -4,9 +4,9 @@ import { isoTime } from '../../core/database/iso-time.ts'
 import { editableIn, editables } from '../../core/statuses/statuses.ts'
 import type { Facet } from '../../core/tracking/facets.ts'
 import { toMilliseconds, viewActor } from '../../core/tracking/order-details.ts'
+import type { ByActor, TrackedOrder } from '../../core/tracking/order-rows.ts'
 import { ActorName, TrackingEvent } from '../../core/tracking/order-schema.ts'
 import { findActor, viewUser } from '../../core/tracking/order-view.ts'
-import type { ByActor, TrackedOrder } from '../../core/tracking/read-orders.ts'
 
 /** Limits the edits of an order that are shown, newest first. */
 const maxEdits = 50

@@ -3,7 +3,8 @@ import { Type } from '@sinclair/typebox'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import type { LockedMove, MovePoint, TakenMove } from '../../core/moves/move-points.ts'
-import { failedAttemptKeys, returnedKeys } from '../../core/statuses/statuses.ts'
+import { failedAttemptKeys } from '../../core/statuses/statuses.ts'
+import { checkReason } from './reasons.ts'
 
 /** Lists what may be done with a parcel whose delivery failed (docs/staff/failed-deliveries.md). */
 export const instructionActions = ['reattempt', 'reschedule', 'return', 'change_address'] as const
@@ -109,38 +110,6 @@ export const findOpenAttempt = async (tx: Tx, tenant: string, waybill: string): 
 const openAttemptSql = `
   select attempt_no, action, given_as, ${isoTime('due_at')} as due_at, due_at < clock_timestamp() as is_late
   from attempts where tenant_id = $1 and waybill_number = $2 and is_open`
-
-/** Describes a reason why a delivery failed or a parcel goes back, from the company's list. */
-export interface FailureReason {
-  readonly code: string
-  readonly name: string
-}
-
-/** Lists the reasons of a company whose file has none of its own (docs/staff/failed-deliveries.md#reasons). */
-export const usualReasons: readonly FailureReason[] = [
-  { code: 'not_home', name: 'Nobody at home' },
-  { code: 'refused', name: 'Refused by the recipient' },
-  { code: 'wrong_address', name: 'Wrong address' },
-  { code: 'phone_off', name: 'Phone off' },
-  { code: 'another_day', name: 'Asked for another day' },
-  { code: 'no_cash', name: 'No cash' },
-  { code: 'other', name: 'Other' },
-]
-
-/** Reads the reasons of a tenant, in the order of its list. */
-export const findReasons = async (tx: Tx, tenant: string): Promise<readonly FailureReason[]> => {
-  const [row] = await tx.rows('select failure_reasons from tenants where tenant_id = $1', [tenant])
-  return row?.failure_reasons ? JSON.parse(row.failure_reasons) : usualReasons
-}
-
-const checkReason = async (tx: Tx, { tenant, statusKey, given = {} }: LockedMove): Promise<FieldErrors> => {
-  const { reason_code: code } = given
-  if (code === undefined) return {}
-  if (![...failedAttemptKeys, ...returnedKeys].includes(statusKey))
-    return { reason_code: ['Leave this out: the status is neither of a failed delivery nor of a return.'] }
-  const codes = (await findReasons(tx, tenant)).map(reason => reason.code)
-  return codes.some(each => each === code) ? {} : { reason_code: [`The reason_code may be ${codes.join(', ')}.`] }
-}
 
 /** Counts failed deliveries by the moves of their orders. */
 export const failedMoves: MovePoint = {

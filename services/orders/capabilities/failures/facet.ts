@@ -18,6 +18,9 @@ const OrderInstruction = component('OrderInstruction', {
 
 const fields = {
   failed_attempts: Type.Integer({ description: 'The number of failed attempts to deliver.' }),
+  awaits_instruction: Type.Boolean({
+    description: 'True while an instruction decides what happens after the failure.',
+  }),
   instructions: Type.Array(OrderInstruction, {
     description: 'The instructions after failed deliveries, newest first.',
   }),
@@ -26,11 +29,12 @@ const fields = {
 interface Failures {
   readonly waybill_number: string
   readonly failed_attempts: number
+  readonly awaits_instruction: boolean
   readonly instructions: readonly Static<typeof OrderInstruction>[]
 }
 
 const failuresSql = `
-  select waybill_number, count(*)::int as failed_attempts, (
+  select waybill_number, count(*)::int as failed_attempts, bool_or(is_open) as awaits_instruction, (
       select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note',
         note, 'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')})
           order by instruction_no desc), '[]')
@@ -41,7 +45,11 @@ const failuresSql = `
 
 const inOne = {
   fields,
-  view: ({ failed_attempts = 0, instructions = [] }: Partial<Failures> = {}) => ({ failed_attempts, instructions }),
+  view: ({ failed_attempts = 0, awaits_instruction = false, instructions = [] }: Partial<Failures> = {}) => ({
+    failed_attempts,
+    awaits_instruction,
+    instructions,
+  }),
 }
 
 /** Shows how often a delivery failed, and the instructions since. */

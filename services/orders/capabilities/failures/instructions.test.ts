@@ -2,7 +2,8 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { connectTo, onCitus } from '../../../../dev/test-database.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { serviceToken } from '../../test/build.ts'
+import { checkFile } from '../../core/provisioning/check-file.ts'
+import { companyFile, serviceToken } from '../../test/build.ts'
 import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
 import { findReattempts } from '../labels/routes.ts'
@@ -52,6 +53,7 @@ t.test('a failed delivery has a reason, is counted once, and waits for an instru
   const order = await readOrder('DM00000001')
   t.match(order, {
     failed_attempts: 1,
+    awaits_instruction: true,
     instructions: [],
     timeline: [{ reason_code: 'no_fuel' }, { reason_code: 'not_home' }],
   })
@@ -74,6 +76,14 @@ t.test('a failed delivery has a reason, is counted once, and waits for an instru
   await move(['DM00000001'], 'key_15')
   t.match(await readOrder('DM00000001'), { failed_attempts: 2 })
   t.match(await listFailures(), [{ attempt: 2, reason: null }])
+})
+
+t.test('refuses a company file with the same reason twice', async t => {
+  const reasons = ['not_home', 'lost', 'not_home'].map(code => ({ code, name: code }))
+  t.strictSame(checkFile(tenantFile({ failed_deliveries: { reasons } }), companyFile), {
+    kind: 'refused',
+    errors: { 'tenant.failed_deliveries.reasons.2.code': ['The reason code not_home appears twice.'] },
+  })
 })
 
 t.test('refuses an unknown reason, and a reason for a status that is not a failure', async t => {
@@ -221,7 +231,7 @@ t.test('a failure that is taken back does not count as an attempt', async t => {
   const takeBack = () =>
     request('POST', '/api/staff/order/DM00000050/take-back', { reason: 'Scanned by mistake' }, { token: staffToken })
   t.equal((await takeBack()).status, 200)
-  t.match(await readOrder('DM00000050'), { failed_attempts: 0, status: { key: 'key_12' } })
+  t.match(await readOrder('DM00000050'), { failed_attempts: 0, awaits_instruction: false, status: { key: 'key_12' } })
   t.equal((await instruct('DM00000050', { action: 'return' })).status, 422)
   await move(['DM00000050'], 'key_15')
   t.strictSame((await readOrder('DM00000050')).instructions, [], 'nobody instructed the new attempt')

@@ -11,8 +11,8 @@ import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import type { ChangeOptions } from '../../core/moves/move.ts'
 import { isWaybill } from '../../core/tracking/read-orders.ts'
-import { findReasons, usualReasons } from './attempts.ts'
 import { instruct } from './instruct.ts'
+import { findReasons, usualReasons } from './reasons.ts'
 import { exampleFailure, FailedDelivery, FailuresQuery, GivenInstruction, InstructionBody } from './schema.ts'
 
 /** Lets merchants decide what happens to their parcels whose delivery failed. */

@@ -165,7 +165,8 @@ export const listDeliveries = async (
 }
 
 /** Moves endpoints back after a restore, since positions given after the backup are given again. */
-export const repairFeeds = async (tx: Tx, tenant: string) => {
+export const repairFeeds = async (tx: Tx, tenant: string, since: Date | undefined) => {
+  if (!since) return {}
   await tx.client.query(
     `update webhook_endpoints e set position = least(e.position, f.last_position), replay_after = null, replay_to = null
     from feeds f where e.tenant_id = $1 and f.tenant_id = $1 and f.merchant_id = e.merchant_id`,

@@ -11,7 +11,7 @@ import { openSecret, type SecretRow, sealSecret, secretsIn } from './secrets.ts'
  */
 export const rotateSecrets = async (pool: pg.Pool, keyring: Keyring, by = operator()) => {
   const unopened: { tenant: string; endpoint_id: string; reason: string }[] = []
-  let webhooks = 0
+  let count = 0
   for (const tenant of await findTenantIds(pool))
     await inTenant(pool, tenant, async (tx: Tx) => {
       for (const row of await tx.rows<Row>(secretsSql, [tenant, keyring.newest])) {
@@ -19,11 +19,11 @@ export const rotateSecrets = async (pool: pg.Pool, keyring: Keyring, by = operat
         if (reason !== undefined) unopened.push({ tenant, endpoint_id: row.endpoint_id, reason })
         else {
           await audit(tx, tenant, by, 'keys.rotated', row.endpoint_id)
-          webhooks++
+          count++
         }
       }
     })
-  return { counts: { webhooks }, unopened }
+  return { count, field: 'rotated', what: 'webhooks', unopened }
 }
 
 const secretsSql = `

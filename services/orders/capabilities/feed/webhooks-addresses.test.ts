@@ -3,11 +3,15 @@ import { createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Dispatcher } from 'undici'
 import { listen } from '../../../../dev/ports.ts'
-import { webhookKeyring } from '../../test/build.ts'
+import { allCapabilities } from '../../test/build.ts'
 import { waitUntil } from '../../test/receiver.ts'
 import { webhooksFixture } from '../../test/webhooks-fixture.ts'
 import { createAgent, findUrlProblem, isPublicAddress, type Resolve } from './addresses.ts'
+import { createFeed } from './capability.ts'
 import { sendOnce } from './post.ts'
+
+/** Returns all capabilities; the feed finds addresses by `resolve`. */
+const withResolver = (resolve: Resolve) => new Map([...allCapabilities, ['feed', createFeed(resolve)]])
 
 const refusedAddresses = [
   ...['127.0.0.1', '127.255.255.254', '0.0.0.0', '0.1.2.3', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1'],
@@ -139,7 +143,8 @@ t.test('refuses a name that is public at registration but private at connection'
   let address = '93.184.215.14'
   const resolve: Resolve = async () => [{ address, family: 4 }]
   const { sender, call, book, deliveries } = await webhooksFixture(t, {
-    webhooks: { keyring: webhookKeyring, allowsPrivate: false, resolve },
+    allowsPrivate: false,
+    capabilities: withResolver(resolve),
   })
   const url = `https://shop.example:${server.port}/`
   const { status, body } = await call('POST', '', { url })
@@ -162,7 +167,8 @@ t.test('refuses a name that is public at registration but private at connection'
 
 t.test('https and public addresses are required, except in development', async t => {
   const { call } = await webhooksFixture(t, {
-    webhooks: { keyring: webhookKeyring, allowsPrivate: false, resolve: async () => [] },
+    allowsPrivate: false,
+    capabilities: withResolver(async () => []),
   })
   const readErrors = async (url: string) => (await call('POST', '', { url })).body.errors?.url
   t.strictSame(await readErrors('http://shop.example/'), ['The url must begin with https://.'])

@@ -2,7 +2,7 @@ import type { Capability } from '../../capability.ts'
 import { findPrinter } from './printer.ts'
 import { merchantLabelRoutes, staffLabelRoutes } from './routes.ts'
 
-/** Prints labels and run sheets (docs/merchants/labels.md). */
+/** Prints labels and run sheets (docs/staff/labels.md). */
 export const labels: Capability = {
   start: core => {
     const printer = findPrinter(core)

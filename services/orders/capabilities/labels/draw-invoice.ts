@@ -1,12 +1,31 @@
-import type { PrintedInvoice } from '../money/invoice-routes.ts'
 import { mm } from './draw-label.ts'
 import { wordParcels } from './label.ts'
 import { drawRule, type Page, write, writeRight } from './text.ts'
 
-export interface InvoiceJob extends PrintedInvoice {
+type Amount =
+  | 'collected'
+  | 'delivery'
+  | 'cod_fee'
+  | 'return_fee'
+  | 'tax'
+  | 'withholding'
+  | 'compensation'
+  | 'adjustment'
+  | 'held'
+  | 'net'
+type Line = Readonly<Record<'waybill_number' | 'kind' | 'booked_on', string> & Record<Amount, number>>
+
+/** Holds the printed data of an invoice, with its letterhead. */
+export interface InvoiceJob {
   readonly kind: 'invoice'
+  readonly company: string
+  readonly currency: string
+  readonly invoice: Readonly<
+    Record<'invoice_no' | 'invoice_ref_no' | 'merchant_name' | 'until' | 'state', string> &
+      Record<'bank_reference' | 'paid_on', string | null> &
+      Record<'parcels' | 'total' | 'charges_due' | 'brought_forward', number>
+  > & { readonly lines: readonly Line[] }
 }
-type Line = PrintedInvoice['invoice']['lines'][number]
 
 const left = mm(12)
 const width = mm(186)

@@ -1,11 +1,11 @@
 import type { Capability } from '../../capability.ts'
 import { findPrinter } from '../labels/printer.ts'
+import { bookedMoves } from './book-moves.ts'
 import { moneyPart } from './company.ts'
 import { moneyFacet } from './finance-routes.ts'
 import { foldDay } from './fold.ts'
 import { repairInvoices } from './invoice-numbers.ts'
 import { addLedgerCommands } from './ledger-command.ts'
-import { bookedMoves } from './move-lines.ts'
 import { rotateAccounts } from './rotate-accounts.ts'
 import { companyMoneyRoutes, merchantMoneyRoutes } from './routes.ts'
 

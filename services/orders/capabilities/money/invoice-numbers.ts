@@ -6,7 +6,8 @@ import { listSeries } from './make-invoices.ts'
  * Leaves out the numbers that invoices may have got since the backup, in each series of the days since then. Returns
  * how many of each: ten times those of the busiest day, or one for each merchant, for each day.
  */
-export const repairInvoices = async (tx: Tx, tenant: string, since: Date) => {
+export const repairInvoices = async (tx: Tx, tenant: string, since: Date | undefined) => {
+  if (!since) return { skipped_invoices: 0 }
   const [found] = await query<Found>(tx)`
     select invoice_mask, invoice_ref_mask,
       1 + extract(epoch from clock_timestamp() - ${since}::timestamptz) / 86400 as days,

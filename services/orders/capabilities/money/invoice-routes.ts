@@ -12,6 +12,8 @@ import { readScope } from '../../core/access/merchant.ts'
 import { addAction, defineBody } from '../../core/actions/action.ts'
 import { Reason } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import type { InvoiceJob } from '../labels/draw-invoice.ts'
+import type { Printer } from '../labels/printer.ts'
 import { InvoiceLine, lineColumnsSql } from './amounts.ts'
 import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
 import { Dispute, DisputeSettlement, disputeParcels, settleDispute } from './disputes.ts'
@@ -32,17 +34,10 @@ import {
 } from './invoices.ts'
 import { Made, makeInvoices, NewInvoices } from './make-invoices.ts'
 
-/** Holds the printed data of an invoice. */
-export interface PrintedInvoice {
-  readonly company: string
-  readonly currency: string
-  readonly invoice: Static<typeof InvoiceWithLines>
-}
-
 export interface InvoiceOptions {
   readonly pool: pg.Pool
   /** Draws a PDF in a thread; undefined when there are too many jobs. */
-  readonly printer: { print(tenant: string, job: PrintedInvoice & { kind: 'invoice' }): Readable | undefined }
+  readonly printer: Printer
   /** Is called after an invoice is paid, for merchants' webhooks. */
   readonly onChanged: (tenant: string) => void
 }
@@ -106,9 +101,9 @@ const print = async (
   pool: pg.Pool,
   printer: InvoiceOptions['printer'],
   tenant: string,
-  invoice: PrintedInvoice['invoice'],
+  invoice: InvoiceJob['invoice'],
 ): Promise<Readable> => {
-  const [letterhead] = await readInTenant<Pick<PrintedInvoice, 'company' | 'currency'>>(pool, tenant, {
+  const [letterhead] = await readInTenant<Pick<InvoiceJob, 'company' | 'currency'>>(pool, tenant, {
     ...{ name: 'read_letterhead', values: [tenant] },
     text: 'select name as company, currency from tenants where tenant_id = $1',
   })

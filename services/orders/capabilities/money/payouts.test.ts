@@ -119,16 +119,16 @@ t.test('the pay run', async t => {
     const keyring = readKeys('WEBHOOK_KEYS', `${newKey('new')},${old}`)
     const strange = await rotateAccounts(pool, readKeys('WEBHOOK_KEYS', newKey('strange')))
     t.match(strange, {
-      accounts: 0,
+      count: 0,
       unopened: [{ tenant: 'demo', merchant_id: String(shop), reason: /has no key old/ }],
     })
-    t.match(await rotateAccounts(pool, keyring), { counts: { accounts: 1 }, unopened: [] })
+    t.match(await rotateAccounts(pool, keyring), { count: 1, unopened: [] })
     const [row] = await rows('select key_id, sealed from bank_accounts')
     t.equal(row.key_id, 'new')
     t.notOk(row.sealed.includes('4567'))
     t.equal(await why(numbers[0]), 'The bank account was sealed with a key that is not in WEBHOOK_KEYS.')
     await rows(`update bank_accounts set key_id = 'old', sealed = 'altered and of some length'`)
-    t.match(await rotateAccounts(pool, keyring), { counts: { accounts: 0 }, unopened: [{ reason: /was altered/ }] })
+    t.match(await rotateAccounts(pool, keyring), { count: 0, unopened: [{ reason: /was altered/ }] })
   })
 
   t.test('marks all the invoices that the bank paid or none, and only once', async t => {

@@ -9,16 +9,16 @@ type AccountRow = Parameters<typeof openAccount>[2]
 /** Seals every bank account with the newest key, each tenant in a transaction of its own. */
 export const rotateAccounts = async (pool: pg.Pool, keyring: Keyring) => {
   const unopened: { tenant: string; merchant_id: string; reason: string }[] = []
-  let accounts = 0
+  let count = 0
   for (const tenant of await findTenantIds(pool))
     await inTenant(pool, tenant, async (tx: Tx) => {
       for (const row of await tx.rows<AccountRow>(accountsSql, [tenant, keyring.newest])) {
         const reason = await whyUnopened(() => rotateAccount(tx, keyring, tenant, row))
-        if (reason === undefined) accounts++
+        if (reason === undefined) count++
         else unopened.push({ tenant, merchant_id: row.merchant_id, reason })
       }
     })
-  return { counts: { accounts }, unopened }
+  return { count, field: 'accounts', what: 'bank accounts', unopened }
 }
 
 const rotateAccount = async (tx: Tx, keyring: Keyring, tenant: string, row: AccountRow): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { Capability } from '../../capability.ts'
 import { personRoutes } from './routes.ts'
 
-/** Lets several people log in for a merchant (docs/merchants/people.md). */
+/** Lets several people log in for a merchant (docs/merchants/merchant-calls.md#people). */
 export const people: Capability = {
   start: core => ({ routes: { account: async app => void (await app.register(personRoutes, core)) } }),
 }

@@ -3,7 +3,7 @@ import { deleteOldGaps } from './queries.ts'
 import { createRateGaps } from './recorder.ts'
 import { rateGapRoutes } from './routes.ts'
 
-/** Reports the combinations of cities that rate cards lack (docs/staff/rate-gaps.md). */
+/** Reports the combinations of cities that rate cards lack (docs/staff/portal.md#screens). */
 export const rateGaps: Capability = {
   start: core => {
     const gaps = createRateGaps(core.pool, core.logger)

@@ -3,7 +3,7 @@ import { recipientRoutes } from './recipient-routes.ts'
 import { summaryRoutes } from './summary-routes.ts'
 import { todayRoutes } from './today.ts'
 
-/** Sums up orders for merchants and staff (docs/merchants/summary.md). */
+/** Sums up orders for merchants and staff (docs/merchants/tracking.md#summary). */
 export const reports: Capability = {
   start: core => ({
     routes: {

@@ -4,7 +4,7 @@ import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { Type } from '@sinclair/typebox'
 import type { Command } from 'commander'
 import type { Capabilities } from '../../capability.ts'
-import { databaseSettings, notifierSettings, notifierUrl } from '../../config.ts'
+import { notifierSettings, notifierUrl } from '../../core/relay/settings.ts'
 import { printRestored } from './print.ts'
 import { recover } from './restored.ts'
 
@@ -21,7 +21,7 @@ export const addRestored = (program: Command, withPool: WithPool, loaded: Capabi
     .option('--json', 'print JSON', false)
     .action(async ({ since, skip, dryRun = false, json }) => {
       if (skip !== undefined && !/^\d{1,12}$/.test(skip)) throw new UsageError('--skip must be a whole number')
-      const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...notifierSettings }), process.env)
+      const known = loadConfigOrExit(Type.Object(notifierSettings), process.env)
       const options = { since: readPastTime('--since', since), skip: skip && Number(skip), isDryRun: dryRun, loaded }
       // The client is imported only here: undici would take a sixth of the time that every command needs to start.
       const { createServiceClient } = await import('@courier/shared/service-client.ts')

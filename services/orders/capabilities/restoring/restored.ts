@@ -94,7 +94,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
         await requeueInvoices(tx, tenant, since)
       }
       const { format, ...skipped } = await skipNumbers(tx, tenant, options)
-      const repaired = options.skip === 0 ? {} : await repair(tx, tenant, options)
+      const repaired = await repair(tx, tenant, options)
       await audit(tx, tenant, operator(), 'database.restored', tenant)
       // The service may still run: an event that it created and delivered since the first read is not lost.
       const lost = exclude(events, await findEvents(tx, tenant, since))
@@ -115,10 +115,11 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
 }
 
 /** Numbers the feeds anew, and lets each capability repair its rows. */
-const repair = async (tx: Tx, tenant: string, { since, loaded }: RestoreOptions) => {
-  await renewFeeds(tx, tenant)
+const repair = async (tx: Tx, tenant: string, { skip, since, loaded }: RestoreOptions) => {
+  const from = skip === 0 ? undefined : since
+  if (from) await renewFeeds(tx, tenant)
   const counts: Record<string, number> = {}
-  for (const { repair } of loaded.values()) Object.assign(counts, await repair?.(tx, tenant, since))
+  for (const { repair } of loaded.values()) Object.assign(counts, await repair?.(tx, tenant, from))
   return counts
 }
 

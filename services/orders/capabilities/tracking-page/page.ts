@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '@courier/shared/escape-html.ts'
 import { beforePickup, classifyStatus, failedAttemptKeys, initialStatusKeys } from '../../core/statuses/statuses.ts'
+import type { TrackedOrder } from '../../core/tracking/order-rows.ts'
 import type { OrderView } from '../../core/tracking/order-schema.ts'
 import { isSigned, toOrder } from '../../core/tracking/order-view.ts'
-import type { TrackedOrder } from '../../core/tracking/read-orders.ts'
 import { type Language, languages } from './languages/choose.ts'
 
 /** Lists the steps of a parcel that will arrive. */

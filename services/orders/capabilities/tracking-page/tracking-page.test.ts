@@ -140,6 +140,7 @@ t.test('text of a company or a merchant never becomes markup', async t => {
       timeline: [],
       edits: [],
       failed_attempts: 0,
+      awaits_instruction: false,
       has_money: false,
       instructions: [],
     }

@@ -42,7 +42,7 @@ t.test('after too many wrong tokens, an address gets 429 for further ones, but i
 
 t.test('a valid token whose role forbids a request does not count as a wrong token', async t => {
   const { request } = await build(t, { addressLimits: { requests: 1_000_000, refusals: 3 } })
-  for (let index = 0; index < 4; index++) t.equal((await request('/person')).status, 403)
+  for (let index = 0; index < 4; index++) t.equal((await request('/token')).status, 403)
   t.equal((await request('/state', undefined, { token: `courier_${'x'.repeat(43)}` })).status, 401)
 })
 

@@ -5,16 +5,6 @@ import type { ColumnType, Generated } from 'kysely'
 /** Is read as text, and written as a number or text. */
 type Bigint = ColumnType<string, number | string, number | string>
 
-/** Lists the types of changes that a merchant's feed may show. */
-export const changeTypes = [
-  'order.created',
-  'order.status_changed',
-  'order.edited',
-  'order.instructed',
-  'money.paid',
-  'invoice.deposited',
-] as const
-export type ChangeType = (typeof changeTypes)[number]
 export const changeActors = ['merchant', 'staff', 'customer'] as const
 export type ChangeActor = (typeof changeActors)[number]
 

@@ -8,9 +8,10 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Merchant } from '../access/merchant.ts'
 import { isoTime } from '../database/iso-time.ts'
 import { addListed, type Facets, flagsSql, listFields } from '../tracking/facets.ts'
+import type { ListedRow } from '../tracking/order-rows.ts'
 import { OrderView, TrackingEvent } from '../tracking/order-schema.ts'
 import { labelStatus } from '../tracking/order-view.ts'
-import { type FacetStore, type ListedRow, orderColumnsSql, viewOrders } from '../tracking/read-orders.ts'
+import { type FacetStore, orderColumnsSql, viewOrders } from '../tracking/read-orders.ts'
 
 const maxNumbers = 500
 /** Limits the orders returned for one order number, newest first: merchants may reuse numbers. */

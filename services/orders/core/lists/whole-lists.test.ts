@@ -62,36 +62,6 @@ t.test('noPagination returns all orders, newest first, whatever the page', async
     t.equal((await get(`/order?${query}`)).body.meta.total, total, query)
 })
 
-t.test('a page reads the money of all its orders in one statement, if any of them has money', async t => {
-  let count = 0
-  const onAcquire = () => count++
-  pool.on('acquire', onAcquire)
-  t.teardown(() => pool.off('acquire', onAcquire))
-  const readPage = async (size: number) => {
-    count = 0
-    const { data } = (await get(`/order?per_page=${size}`)).body
-    return { data, connections: count }
-  }
-  for (const size of [1, 1000]) {
-    const { data, connections } = await readPage(size)
-    t.strictSame([connections, data.length], [1, size])
-    t.match(data[size - 1], {
-      finance_status: 'Pending',
-      finance_state: 'none',
-      invoice_ref_no: null,
-      invoice_no: null,
-    })
-  }
-  await rows(`
-    insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, method, booked_on)
-    select tenant_id, waybill_number, 1, gen_random_uuid(), merchant_id, 'delivered', 'cash', current_date
-    from orders order by created_at desc, waybill_number desc limit 20`)
-  const { data, connections } = await readPage(1000)
-  t.equal(connections, 2, 'one reads the page, the other the money')
-  t.match([data[0].finance_state, data[20].finance_state], ['with_rider', 'none'])
-  await rows('delete from money_lines')
-})
-
 t.test('filters and a cursor narrow a whole list; the count matches the rows', async t => {
   const table: [query: string, sql: string][] = [
     ['order_no=77', `order_no = '77'`],

@@ -1,7 +1,8 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { isoTime } from '../database/iso-time.ts'
-import type { ChangeActor, ChangeType } from '../database/tables.ts'
+import type { ChangeActor } from '../database/tables.ts'
+import type { ChangeType } from './event-types.ts'
 
 /** Describes one change of one order or invoice. */
 export interface Change {

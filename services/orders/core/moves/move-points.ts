@@ -49,7 +49,7 @@ export interface TakenMove {
 export interface MovePoint {
   /** Defines fields of the body of staff's move, all optional. */
   readonly fields?: TProperties
-  /** Returns errors by the path of the request; with any, nothing is written. Also checks edits of an order (editing). */
+  /** Returns errors by the path of the request; with any, nothing is written. Edits of an order are checked too. */
   readonly check?: (tx: Tx, move: LockedMove) => Promise<FieldErrors>
   /** Writes what follows from a checked move, after the order and its timeline. */
   readonly write?: (tx: Tx, move: LockedMove) => Promise<unknown>

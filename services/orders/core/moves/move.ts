@@ -6,7 +6,7 @@ import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
 import { deliveredKeys, failedAttemptKeys } from '../statuses/statuses.ts'
-import { checkMoves, findActor, type Mover, nameMover } from './check-moves.ts'
+import { checkMoves, findActor, nameMover } from './check-moves.ts'
 import type { LockedMove, LockedOrder, MovePoint, WantedMove } from './move-points.ts'
 
 /** Holds the options of routes that change orders. */

@@ -76,6 +76,14 @@ t.test('refuses an unknown field of a move and suggests the nearest known one', 
   const { status, body } = await move(['DM10000015'], 'key_5', { notes: 'Van 7' })
   t.equal(status, 422)
   t.strictSame(body, refusal({ notes: ['The notes field is not known. Did you mean note?'] }))
+  const ofCapabilities = await move(['DM10000015'], 'key_5', { collected: [], reason_code: 'not_home' })
+  t.strictSame(
+    ofCapabilities.body,
+    refusal({
+      collected: ['The collected field is not known.'],
+      reason_code: ['The reason code field is not known.'],
+    }),
+  )
   t.equal(await readStatus('DM10000015'), 'key_2')
 })
 

@@ -8,7 +8,6 @@ import { batch, tenantFile } from '../../test/tenant.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { applyTenant } from './apply.ts'
 import { checkFile } from './check-file.ts'
-import { coreFile } from './company-part.ts'
 import { addMerchant, changePassword, deactivateMerchant } from './merchant-commands.ts'
 import type { TenantFile } from './tenant-file.ts'
 
@@ -95,10 +94,9 @@ t.test('a new password ends the tokens of logins, at once and in every process',
 t.test('a command for one merchant keeps what another operator changes meanwhile', async t => {
   const { begin, pool, rows } = await open(t)
   const books = { tenant: 'demo', email: 'books@example.com' }
-  const options = { pool, companyFile: coreFile }
   const commands = [
-    () => changePassword(options, { tenant: 'demo', email: shop.email }, 'another-password'),
-    () => deactivateMerchant(options, books),
+    () => changePassword(pool, { tenant: 'demo', email: shop.email }, 'another-password'),
+    () => deactivateMerchant(pool, books),
   ]
   for (const command of commands) {
     const { operator, waitForIt } = await begin()
@@ -122,11 +120,7 @@ t.test('a command for one merchant keeps what another operator changes meanwhile
 t.test('one of two operators who add a merchant at once is refused', async t => {
   const { pool, login } = await open(t)
   const add = (password: string) =>
-    addMerchant(
-      { pool, companyFile: coreFile },
-      { tenant: 'demo', email: 'new@example.com', name: password, business: [] },
-      password,
-    )
+    addMerchant(pool, { tenant: 'demo', email: 'new@example.com', name: password, business: [] }, password)
   const passwords = ['first-password', 'second-password']
   const added = await Promise.allSettled(passwords.map(add))
   t.strictSame(added.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { OrderRow } from './read-orders.ts'
+import type { OrderRow } from './order-rows.ts'
 
 /** Lists the columns that an edit may change; the charge follows from city and weight. */
 export const editableColumns = [

@@ -1,6 +1,6 @@
 import type { TProperties } from '@sinclair/typebox'
 import type pg from 'pg'
-import type { OrderRow, TrackedOrder } from './read-orders.ts'
+import type { FacetFlags, Flag, OrderRow, TrackedOrder } from './order-rows.ts'
 
 /** Runs a query of the tenant, whether or not in a transaction. */
 export type Read = <Row extends pg.QueryResultRow>(query: pg.QueryConfig) => Promise<Row[]>
@@ -35,11 +35,6 @@ interface ShownInOne<Found> {
 
 /** Holds the facets of all capabilities, by name. */
 export type Facets = ReadonlyMap<string, Facet>
-
-type Flag = `has_${string}`
-
-/** Says for each facet whether the order has something, as in `has_money`. */
-export type FacetFlags = Readonly<Record<Flag, boolean>>
 
 const toFlag = (name: string): Flag => `has_${name.replaceAll('-', '_')}`
 

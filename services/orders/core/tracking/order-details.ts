@@ -6,10 +6,11 @@ import { component, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import { addToOne, type Facets, oneFields, type Read } from './facets.ts'
+import type { ByActor, TrackedOrder } from './order-rows.ts'
 import { ActorName } from './order-schema.ts'
 import { toSnapshot } from './order-snapshot.ts'
 import { findActor, labelStatus } from './order-view.ts'
-import type { ByActor, FacetStore, FindOrder, TrackedOrder } from './read-orders.ts'
+import type { FacetStore, FindOrder } from './read-orders.ts'
 
 const nullable = (description: string) => orNull(Type.String(), { description })
 

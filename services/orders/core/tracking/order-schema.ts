@@ -1,5 +1,5 @@
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
-import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { changeActors } from '../database/tables.ts'
 import { bookings } from '../statuses/statuses.ts'
 

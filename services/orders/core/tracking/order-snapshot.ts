@@ -1,8 +1,9 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { isFinal } from '../statuses/statuses.ts'
+import type { OrderRow } from './order-rows.ts'
 import { signWaybill, toOrder, writeTrackingUrl } from './order-view.ts'
-import { type OrderRow, type OrderStore, readOrders, selectAmong } from './read-orders.ts'
+import { type OrderStore, readOrders, selectAmong } from './read-orders.ts'
 
 /** Returns an order as the notifier gets it, with the status and the note of an event, `change`. */
 export type Snapshot = (change: { statusKey: string; note: string | null }) => OrderSnapshot

@@ -4,6 +4,7 @@ import { splitName } from '../access/queries.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { ChangeActor } from '../database/tables.ts'
 import { findBooking } from '../statuses/statuses.ts'
+import type { ByActor, EventRow, OrderRow, TrackedOrder } from './order-rows.ts'
 import type {
   OrderEvent,
   OrderStatus,
@@ -13,7 +14,6 @@ import type {
   TrackedOrderView,
   TrackingEvent,
 } from './order-schema.ts'
-import type { ByActor, EventRow, OrderRow, TrackedOrder } from './read-orders.ts'
 import { timeAgo } from './time-ago.ts'
 
 /** Labels a status; a status that is no longer in the set has its key as its name. */

@@ -1,9 +1,9 @@
 import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { maskName, maskPhone } from './mask.ts'
+import type { TrackedOrder } from './order-rows.ts'
 import { type OrderView, TrackingEvent } from './order-schema.ts'
 import { isSigned, toOrder, toPublicTimeline } from './order-view.ts'
-import type { TrackedOrder } from './read-orders.ts'
 
 const signedOnly = { description: 'null without the tracking_code of the link.' }
 const signedText = orNull(Type.String(), signedOnly)

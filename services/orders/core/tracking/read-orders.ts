@@ -5,48 +5,8 @@ import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { type FacetFlags, type Facets, flagsSql } from './facets.ts'
-import type { OrderView } from './order-schema.ts'
-
-type Named = 'merchant' | 'merchant_business_id' | 'merchant_business_name' | 'status' | 'currency'
-type NamedCity = `${'origin' | 'destination'}_${'city' | 'state'}_name`
-
-/**
- * Describes an order as it is stored, with ids in place of names. Times in this file are ISO 8601, UTC, with six
- * decimals.
- */
-export interface OrderRow extends Readonly<Omit<OrderView, Named | NamedCity>> {
-  /** Identifies the version of the catalogue in the same snapshot; that version names all ids here. */
-  readonly version: string
-  readonly merchant_id: string
-  readonly business_id: number
-  readonly status_key: string
-}
-
-/** Describes an order in a list, with the flags of the facets that lists show. */
-export type ListedRow = OrderRow & FacetFlags
-
-/** Says who moved or changed an order. */
-export interface ByActor {
-  readonly staff_name: string | null
-  /** null: staff or, without a name, the merchant. For a merchant, staff_name names the person who acted. */
-  readonly actor: 'customer' | 'merchant' | null
-}
-
-export interface EventRow extends ByActor {
-  readonly status_key: string
-  readonly happened_at: string
-  readonly note: string | null
-  readonly reason_code: string | null
-  /** Is false for a move that staff took back, and for the return to the status before it. */
-  readonly is_counted: boolean
-}
-
-/** Describes one order, with the flags of all facets. */
-export type TrackedRow = ListedRow & {
-  /** Lists the events, newest first; empty once they are archived. */
-  readonly timeline: readonly EventRow[]
-}
+import { type Facets, flagsSql } from './facets.ts'
+import type { OrderRow, TrackedOrder, TrackedRow } from './order-rows.ts'
 
 /** Gives access to the orders, and to the catalogues that name what the orders refer to. */
 export interface OrderStore {
@@ -57,12 +17,6 @@ export interface OrderStore {
 /** Also gives the facets that capabilities add to orders. */
 export interface FacetStore extends OrderStore {
   readonly facets: Facets
-}
-
-/** Pairs an order with a catalogue that has its names. */
-export interface TrackedOrder {
-  readonly row: TrackedRow
-  readonly catalogue: Catalogue
 }
 
 /** Selects the phone number as the merchant typed it (migration 0041). */

@@ -112,8 +112,7 @@ t.test('a missing waybill is a validation error, and a malformed one gets 404', 
     const response = await request('POST', track, nothing === undefined ? undefined : JSON.stringify(nothing))
     t.strictSame([response.status, response.body], [422, missing], JSON.stringify(nothing))
   }
-  for (const path of ['tracking-info', 'waybill-finance-status', 'waybill-finance-status?waybill_number='])
-    t.strictSame((await get(`/order/${path}`)).body, missing)
+  t.strictSame((await get('/order/tracking-info')).body, missing)
   const malformed = ['a\u0000b', '\ud800', 'x'.repeat(300), 1e300, '%', "' or 1=1 --", 'DM0000000１']
   for (const waybill_number of malformed) {
     const response = await request('POST', track, { waybill_number })
@@ -127,23 +126,13 @@ t.test('a missing waybill is a validation error, and a malformed one gets 404', 
 
 t.test('an order of another merchant or tenant gets 404', async t => {
   const abroad = { token: await createToken('shop@example.com', 'other'), tenant: 'other' }
-  for (const path of ['tracking-info', 'waybill-finance-status']) {
-    const url = `/order/${path}?waybill_number=DM00000001`
-    t.equal((await get(url)).status, 200)
-    for (const options of [{ token: booksToken }, abroad]) {
-      const response = await get(url, options)
-      t.strictSame([response.status, response.body], [404, unknown])
-    }
-    t.equal((await get(url, { token: staffToken })).status, 401)
+  const url = '/order/tracking-info?waybill_number=DM00000001'
+  t.equal((await get(url)).status, 200)
+  for (const options of [{ token: booksToken }, abroad]) {
+    const response = await get(url, options)
+    t.strictSame([response.status, response.body], [404, unknown])
   }
-})
-
-t.test('the finance status is pending under both path prefixes', async t => {
-  for (const prefix of ['/api/public/merchant', '/api/merchant']) {
-    const response = await request('GET', `${prefix}/order/waybill-finance-status?waybill_number=DM00000001`)
-    t.strictSame(response.body, { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } })
-  }
-  t.equal((await request('GET', '/api/merchant/order/waybill-finance-status', undefined, { token: 'no' })).status, 401)
+  t.equal((await get(url, { token: staffToken })).status, 401)
 })
 
 t.test('anyone may track a parcel, with masked recipients and without names of staff', async t => {

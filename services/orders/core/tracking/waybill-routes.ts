@@ -7,10 +7,11 @@ import { isBlank, required } from '@courier/shared/errors/field-errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { TrackedOrder } from './order-rows.ts'
 import { TrackingEvent } from './order-schema.ts'
 import { toTimeline } from './order-view.ts'
 import { PublicTracking, viewForAll } from './public-view.ts'
-import type { FindOrder, TrackedOrder } from './read-orders.ts'
+import type { FindOrder } from './read-orders.ts'
 
 type WaybillOptions = { readonly findOrder: FindOrder }
 

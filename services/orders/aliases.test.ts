@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { ordersFixture } from './test/orders-fixture.ts'
 
 const { app, request, make, token, createToken } = await ordersFixture(t)
 await make(['DM00000001'])
@@ -74,30 +74,6 @@ t.test('both paths share limits, metrics and path rules; links keep the path of 
   const { links } = (await inject('GET', '/api/merchant/city?per_page=1')).json()
   t.match(links.next, /\/api\/merchant\/city\?per_page=1&page=2$/)
   t.equal((await inject('GET', links.next.replace(/^http:\/\/[^/]+/, ''))).statusCode, 200)
-})
-
-t.test('POST serves the finance status too, with the waybill in the query or the body', async t => {
-  const pending = { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } }
-  for (const path of [prefix, '/api/merchant']) {
-    const url = `${path}/order/waybill-finance-status`
-    const table: [string, unknown, number][] = [
-      ['', { waybill_number: 'DM00000001' }, 200],
-      ['?waybill_number=DM00000001', {}, 200],
-      ['?waybill_number=DM00000001', '', 200],
-      ['', { waybill_number: 'DM00000009' }, 404],
-      ['', {}, 422],
-      ['', { waybill_number: [] }, 422],
-      ['', '{"waybill_number"', 400],
-    ]
-    for (const [query, body, status] of table) {
-      const response = await request('POST', url + query, body)
-      t.equal(response.status, status, `${query} ${JSON.stringify(body)}`)
-      if (status === 200) t.strictSame(response.body, pending)
-    }
-    const { body } = await request('POST', url, { waybill_number: [] })
-    t.strictSame(body.errors, { waybill_number: ['The waybill number field is required.'] })
-  }
-  t.equal((await inject('POST', `${prefix}/order/waybill-finance-status`, 'x'.repeat(20_000))).statusCode, 413)
 })
 
 t.test('HEAD returns the status and content type of GET, without a body', async t => {

@@ -1,8 +1,8 @@
 import t from 'tap'
+import { syncTemplates } from '../../core/templates/sync.ts'
 import { until } from '../../test/fixture.ts'
 import { standIn } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
-import { syncTemplates } from './sync.ts'
 
 const wabaId = 'waba'
 const listed = (text: string) => ({

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { baseUrlProblem } from './config.ts'
+import { baseUrlProblem } from './settings.ts'
 
 const compose = ['simulator']
 

@@ -1,0 +1,65 @@
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
+import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
+import t from 'tap'
+import { capabilities } from './capabilities.ts'
+import type { Capability } from './capability.ts'
+import { commands } from './test/command-line.ts'
+import { messageTo } from './test/fixture.ts'
+import { build } from './test/portal.ts'
+
+const buildWith = async (t: Parameters<typeof build>[0], chosen: string) =>
+  build(t, undefined, undefined, {}, { capabilities: await loadCapabilities(capabilities, chosen) })
+
+t.test('what is left out has no route, no operation and no command; the core works without', async t => {
+  const { app, call } = await buildWith(t, 'none')
+  const paths = Object.keys((await app.inject('/openapi.json')).json().paths)
+  t.same(
+    paths.filter(path => /preflight|timeline|doctor|subscribe|reply|\/read$/.test(path)),
+    [],
+  )
+  for (const path of ['timeline/DM1', 'conversations', 'channels/106540352242922/doctor'])
+    t.equal((await call('GET', `/api/${path}`)).status, 404, path)
+  t.equal((await call('POST', '/api/messages', messageTo('0770000101'))).status, 202)
+  const { notifier } = await commands(t, { NOTIFIER_CAPABILITIES: 'none' })
+  t.notMatch((await notifier('--help')).stdout, /doctor|restored/)
+  t.match(await notifier('doctor', '--tenant', 'demo'), { status: 1, stderr: /unknown command/ })
+})
+
+t.test('a setting names what is there; a wrong name stops the command and lists the right ones', async t => {
+  const { app, call } = await buildWith(t, 'timeline, doctor')
+  const { tags } = (await app.inject('/openapi.json')).json()
+  t.ok(tags.some(({ name }: { name: string }) => name === 'timeline'))
+  t.equal((await call('GET', '/api/timeline/DM1')).status, 503, 'orders is unavailable')
+  t.equal((await call('GET', '/api/conversations')).status, 404)
+  const { notifier } = await commands(t, { NOTIFIER_CAPABILITIES: 'inbox,doctors' })
+  t.match(await notifier('--help'), {
+    status: 1,
+    stderr: /NOTIFIER_CAPABILITIES must be all, none, or some of inbox, preflight, .*; not doctors/,
+  })
+})
+
+t.test('a capability adds routes for staff, workers and housekeeping', async t => {
+  const worker = { start: () => {}, stop: async () => {} }
+  const own: Capability = {
+    housekeeping: [deleteWhere('conversations', "recipient = '94770000101'")],
+    start: ({ pool }) => ({
+      routes: {
+        staff: async staff => {
+          staff.get('/api/own', { schema: { operationId: 'listMessages' } }, async ({ staff: { name } }) => ({
+            name,
+            isShared: pool !== undefined,
+          }))
+        },
+      },
+      workers: [worker],
+    }),
+  }
+  const built = await build(t, undefined, undefined, {}, { capabilities: new Map([['own', own]]) })
+  t.match(await built.call('GET', '/api/own'), { status: 200, body: { name: 'Ruwan', isShared: true } })
+  t.equal((await built.call('GET', '/api/own', undefined, { authorization: 'Bearer none' })).status, 401)
+  t.ok(built.workers.includes(worker))
+  await built.rows(`insert into conversations (tenant_id, phone_number_id, recipient, last_inbound_at)
+    select tenant_id, phone_number_id, '94770000101', now() from channels`)
+  await built.housekeeping.clean()
+  t.same(await built.rows('select from conversations'), [])
+})

@@ -1,0 +1,29 @@
+import { print, printJson, printTable } from '@courier/shared/cli/command-line.ts'
+import { readPastTime, requireStopped } from '@courier/shared/cli/operator-commands.ts'
+import type { Command } from 'commander'
+import type { Connections } from '../../capability.ts'
+import { markRestored } from './restored.ts'
+
+const isMarked =
+  'The messages counted as queued, held or sending are unknown now, and only staff resend them. Those counted as scheduled stay queued. Continue with docs/operators/backup.md.'
+
+export const addRestored = (program: Command, { withPool }: Connections): Command =>
+  program
+    .command('restored')
+    .description(
+      'mark as unknown what may have been sent; run it after restoring an older backup, before the service starts',
+    )
+    .option('--until <iso>', 'the time when the lost database was last in use; by default now')
+    .option('--dry-run', 'print the changes, but write nothing')
+    .option('--json', 'print JSON', false)
+    .action(async ({ until, dryRun = false, json }) => {
+      const lostAt = until === undefined ? new Date() : readPastTime('--until', until)
+      const tenants = await withPool(async pool => {
+        await requireStopped(pool, 'notifier')
+        return markRestored(pool, lostAt, dryRun)
+      })
+      if (json) return printJson({ dry_run: dryRun, until: lostAt, tenants })
+      const table = tenants.map(tenant => ({ ...tenant }))
+      printTable(table, 'There are no tenants.')
+      print(dryRun ? 'Nothing was written: this was a dry run.' : isMarked)
+    })

@@ -1,0 +1,57 @@
+import type { WithPool } from '@courier/shared/cli/operator-commands.ts'
+import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
+import type { Command } from 'commander'
+import type { FastifyPluginAsync } from 'fastify'
+import type pg from 'pg'
+import type { WaybillDependencies } from './core/messages/about-waybill.ts'
+import type { MessagingApi } from './core/messaging-api/client.ts'
+
+/**
+ * Describes what a capability adds to the core, which does not know it: `capabilities.ts` lists it, and a setting may
+ * leave it out. It reads and writes the core's tables through the core's functions and its own queries.
+ */
+export interface Capability {
+  /**
+   * Creates what its routes and workers share, once for each process. Must not connect to anything. Imports its routes
+   * when they are registered: commands load capabilities too, and would pay for them.
+   */
+  readonly start?: (core: Core) => Started
+  /** Deletes expired rows of a tenant, each in a transaction of its own, with those of the core. */
+  readonly housekeeping?: readonly DeleteExpired[]
+  /** Adds operator's commands, whose actions import what is slow. */
+  readonly addCommands?: (program: Command, connect: Connections) => void
+}
+
+export interface Started {
+  readonly routes?: {
+    /** Requires a staff token and the roles of shared/contract/staff-roles.ts; see `admitStaff`. */
+    readonly staff?: FastifyPluginAsync
+  }
+  /** Run beside the application, in any number of processes at once. `stop` finishes the work in progress. */
+  readonly workers?: readonly Worker[]
+}
+
+export interface Worker {
+  start(): void
+  stop(): Promise<unknown>
+}
+
+/** Holds the parts of the core that `app.ts` creates. */
+export interface Core extends WaybillDependencies {
+  readonly keyring: Keyring
+  readonly api: MessagingApi
+  /** Is the address at which the messaging API reaches the notifier, if it is set. */
+  readonly publicUrl: string | undefined
+  /** Wakes the queue; to be called after the commit that queued messages. */
+  readonly onQueued: () => void
+}
+
+export interface Connections {
+  readonly withPool: WithPool
+  /** Throws UsageError if the keys are invalid, or the newest does not open what it should. */
+  readonly withKeyring: <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>) => Promise<Result>
+}
+
+/** Holds the capabilities that are loaded, by name. */
+export type Capabilities = ReadonlyMap<string, Capability>
