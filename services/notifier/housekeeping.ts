@@ -23,7 +23,8 @@ export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger, more: 
   ])
 
 const saysNothing = `last_inbound_at is null and opted_out_at is null and opted_in_at is null
-  and marketing_out_at is null and marketing_in_at is null`
+  and marketing_out_at is null and marketing_in_at is null
+  and coalesce(moved_at < now() - interval '30 days', true)`
 
 /** A pair is kept as long as what it leads to: an opt-out counts for the number and the user id. */
 const isForgotten = `seen_at < now() - interval '90 days' and not exists (

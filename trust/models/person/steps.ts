@@ -67,7 +67,8 @@ export const person: CreateModel = async t => {
     run: (state: State) => {
       const { phone, id } = state.names
       pair(state)
-      return tell(state, 'the pair', webhook({ statuses: [status({ recipient_id: phone, recipient_user_id: id })] }))
+      const named = { recipient_id: phone, recipient_user_id: id, timestamp: String(++state.second) }
+      return tell(state, 'the pair', webhook({ statuses: [status(named)] }))
     },
   })
   const changes = fc.constantFrom('phone' as const, 'id' as const, 'both' as const).map(by => ({
@@ -83,8 +84,6 @@ export const person: CreateModel = async t => {
       const from = by === 'id' ? { from: undefined, from_user_id: before.id } : { from: before.phone }
       const said = inbound({ ...from, type: 'system', text: undefined, system, timestamp: String(++state.second) })
       changeNumber(state, after, by)
-      // Earlier webhooks would speak of the number's next owner.
-      state.posted = []
       return tell(state, `the change by ${by}`, webhook({ messages: [said] }))
     },
   }))

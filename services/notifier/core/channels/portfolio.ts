@@ -95,14 +95,14 @@ export interface Limit {
 
 /**
  * Finds the known limits of the tenant's numbers, by phone number id, at most a minute old, and those of `recipients`
- * whom the portfolio has reached within the day: they take no room.
+ * whom the portfolio has reached within the day: they take no room. Counts the messages that wait for room, too.
  */
 export const findLimits = async (pool: pg.Pool, tenant: string, recipients: readonly string[] = []) => {
   const rows = await inAllTenants(
     pool,
     (tx: Tx) =>
-      query<Limit & { id: string; reached: string[] }>(tx)`
-      select c.phone_number_id as id, max_people, room as left, array(
+      query<Limit & { id: string; reached: string[]; waiting: number }>(tx)`
+      select c.phone_number_id as id, max_people, room as left, waiting, array(
           select recipient from portfolio_people r where r.portfolio_id = p.portfolio_id
             and r.recipient = any(${recipients}::text[]) and r.reached_at > now() - interval '24 hours'
           union select i.recipient from identities i join portfolio_people r on r.recipient = i.user_id
@@ -117,5 +117,5 @@ export const findLimits = async (pool: pg.Pool, tenant: string, recipients: read
       ) line
       where c.tenant_id = ${tenant} and max_people is not null`,
   )
-  return new Map(rows.map(({ id, reached, ...limit }) => [id, { limit, reached: new Set(reached) }]))
+  return new Map(rows.map(({ id, reached, waiting, ...limit }) => [id, { limit, waiting, reached: new Set(reached) }]))
 }

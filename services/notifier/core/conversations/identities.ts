@@ -12,6 +12,8 @@ export interface Sighting {
   readonly recipient?: string | undefined
   /** The person gave up what the user id stood for until now, even a phone number. */
   readonly isChange?: boolean
+  /** Is the time of the change. */
+  readonly at?: Date
 }
 
 /** Says that two recipients are one person. */
@@ -19,6 +21,8 @@ export interface Move {
   readonly tenant: string
   readonly from: string
   readonly to: string
+  /** Is the time when the person gave up a phone number. */
+  readonly at?: Date | undefined
 }
 
 const toKey = ({ tenant, userId }: Pick<Sighting, 'tenant' | 'userId'>): string => `${tenant} ${userId}`
@@ -43,8 +47,8 @@ export const identify = async (tx: Tx, sightings: readonly Sighting[]) => {
   const find = ({ tenant, userId }: Pick<Sighting, 'tenant' | 'userId'>): string =>
     stored.get(toKey({ tenant, userId }))?.recipient ?? known.get(toKey({ tenant, userId }))?.recipient ?? userId
   const moves = [...stored].flatMap(([key, { recipient: to, previous: from }]): Move[] => {
-    const { tenant, isChange } = seen.get(key) as Sighting
-    return from && from !== to && (isChange || isUserId(from)) ? [{ tenant, from, to }] : []
+    const { tenant, isChange, at } = seen.get(key) as Sighting
+    return from && from !== to && (isChange || isUserId(from)) ? [{ tenant, from, to, at }] : []
   })
   return { find, moves }
 }
@@ -136,7 +140,7 @@ const isFrom = `tenant_id = $1 and recipient = $2
 
 const columns = 'last_inbound_at, opted_out_at, opted_in_at, marketing_out_at, marketing_in_at'
 
-const mergeConversations = async (tx: Tx, { tenant, from, to }: Move): Promise<void> => {
+const mergeConversations = async (tx: Tx, { tenant, from, to, at = new Date() }: Move): Promise<void> => {
   const run = (text: string) => tx.client.query(text, [tenant, from, to])
   await run(`
     insert into conversations as c (tenant_id, phone_number_id, recipient, ${columns})
@@ -144,12 +148,12 @@ const mergeConversations = async (tx: Tx, { tenant, from, to }: Move): Promise<v
     on conflict (tenant_id, phone_number_id, recipient) do update set
       last_inbound_at = greatest(c.last_inbound_at, excluded.last_inbound_at),
       ${mergeOut('opted')}, ${mergeOut('marketing')}`)
-  await tx.client.query(
-    isUserId(from)
-      ? `delete from conversations where ${isFrom}`
-      : `update conversations set last_inbound_at = null where ${isFrom}`,
-    [tenant, from],
-  )
+  if (isUserId(from)) await tx.client.query(`delete from conversations where ${isFrom}`, [tenant, from])
+  else
+    await tx.client.query(
+      `update conversations set last_inbound_at = null, moved_to = $3, moved_at = $4 where ${isFrom}`,
+      [tenant, from, to, at],
+    )
   await run(`
     insert into opt_outs (tenant_id, phone_number_id, recipient, scope, change, at, actor_kind, actor, reason)
     select tenant_id, phone_number_id, $3, scope, change, at, actor_kind, actor, reason from opt_outs

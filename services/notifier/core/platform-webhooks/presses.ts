@@ -25,9 +25,10 @@ export const openPresses = (keyring: Keyring | undefined, said: readonly Said[],
   const counts = { unreadable: 0, expired: 0 }
   const presses = new Map<Said, Press>()
   for (const fact of said) {
-    const { tenant, phoneNumberId, recipient, payload, at, messageId: inboundId } = fact
+    const { tenant, phoneNumberId, payload, at, messageId: inboundId } = fact
     if (!now || !keyring || !payload?.startsWith(tokenPrefix)) continue
-    const person = { tenant, phoneNumberId, recipient }
+    // The button opens only for the number that pressed it, even if the person has another one by now.
+    const person = { tenant, phoneNumberId, recipient: fact.phone ?? fact.recipient }
     const opened = openButton(keyring, person, payload, at, now)
     if (opened.kind === 'opened') presses.set(fact, { ...person, ...opened.button, at, inboundId })
     else counts[opened.kind]++

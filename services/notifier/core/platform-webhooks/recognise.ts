@@ -1,3 +1,4 @@
+import { identifyPerson } from '@courier/shared/phone-number.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { identify, type Move, movePeople, type Sighting } from '../conversations/identities.ts'
 import { insertInbound } from '../conversations/inbound-messages.ts'
@@ -8,7 +9,7 @@ import type { ChangeFact, InboundFact } from './envelope.ts'
 import type { NamedPerson } from './person.ts'
 import type { Own, SignedFacts } from './signed-facts.ts'
 
-type Named = NamedPerson & { readonly tenant: string; readonly phoneNumberId: string }
+type Named = NamedPerson & { readonly tenant: string; readonly phoneNumberId: string; readonly at: Date }
 export type Known<F> = F & { readonly recipient: string }
 
 /**
@@ -21,16 +22,22 @@ export const recognise = async (tx: Tx, facts: SignedFacts, keyring: Keyring | u
   const inbound = facts.inbound.map(fact => ({ ...fact, ...presses.get(fact) }))
   const people: Named[] = [...inbound, ...facts.preferences, ...facts.echoes]
   const paired = facts.statuses.filter(({ phone, userId }) => phone !== undefined && userId !== undefined)
-  const sightings = [...people, ...paired].flatMap(({ tenant, phone: recipient, userId, username }): Sighting[] =>
-    userId === undefined ? [] : [{ tenant, userId, username, recipient }],
-  )
-  const { find, moves } = await identify(tx, [...changes.flatMap(readChange), ...sightings])
+  const movedTo = await findMovedTo(tx, [...people, ...paired])
+  const sightings = [...people, ...paired].flatMap((fact): Sighting[] => {
+    const { tenant, phone: recipient, userId, username } = fact
+    return userId === undefined || movedTo.has(fact) ? [] : [{ tenant, userId, username, recipient }]
+  })
+  sightings.push(...(await findReached(tx, facts.statuses)))
+  // A change counts after what else names its old id.
+  const { find, moves } = await identify(tx, [...sightings, ...changes.flatMap(readChange)])
+  const moved = [...moves, ...changes.flatMap(change => readMove(change, find))]
   const know = <F extends Named>(fact: F): Known<F>[] => {
-    const { tenant, phone, userId } = fact
-    const recipient = phone ?? (userId && find({ tenant, userId }))
+    const { tenant, phone, userId, at } = fact
+    const named = phone ?? (userId && find({ tenant, userId }))
+    const left = moved.find(move => move.tenant === tenant && move.from === named && move.at && at < move.at)
+    const recipient = movedTo.get(fact) ?? left?.to ?? named
     return recipient === undefined ? [] : [{ ...fact, recipient }]
   }
-  const moved = [...moves, ...changes.flatMap(change => readMove(change, find))]
   const known = {
     inbound: inbound.flatMap(know),
     preferences: facts.preferences.flatMap(know),
@@ -51,19 +58,48 @@ const storeChanges = async (tx: Tx, changes: readonly Own<ChangeFact>[]): Promis
 }
 
 /** Returns what a change says of the new user id, and of the one that it replaces. */
-const readChange = ({ tenant, phone, userId, before }: Own<ChangeFact>): Sighting[] => [
+const readChange = ({ tenant, phone, userId, before, at }: Own<ChangeFact>): Sighting[] => [
   ...(userId === undefined ? [] : [{ tenant, userId, recipient: phone }]),
   ...(before.userId === undefined || before.userId === userId
     ? []
-    : [{ tenant, userId: before.userId, recipient: phone ?? userId, isChange: true }]),
+    : [{ tenant, userId: before.userId, recipient: phone ?? userId, isChange: true, at }]),
 ]
 
 /** Returns the move away from a number that the person gave up. */
-const readMove = ({ tenant, phone, userId, before }: Own<ChangeFact>, find: (of: Sighting) => string): Move[] => {
+const readMove = ({ tenant, phone, userId, before, at }: Own<ChangeFact>, find: (of: Sighting) => string): Move[] => {
   const to = phone ?? (userId && find({ tenant, userId }))
   return before.phone === undefined || to === undefined || to === before.phone
     ? []
-    : [{ tenant, from: before.phone, to }]
+    : [{ tenant, from: before.phone, to, at }]
+}
+
+/** Finds the recipients of people who gave up the number that a late webhook names, after what it reports. */
+const findMovedTo = async (tx: Tx, people: readonly Named[]): Promise<Map<Named, string>> => {
+  const named = people.filter(({ phone }) => phone !== undefined)
+  if (named.length === 0) return new Map()
+  const [tenants, numbers, times] = toColumns(named, 'tenant', 'phoneNumberId', 'at')
+  const rows = await prepared<{ place: number; recipient: string }>(tx, 'find_moved_to')`
+    select place::integer, moved_to as recipient
+    from unnest(${tenants}::text[], ${numbers}::text[], ${named.map(({ phone = '' }) => identifyPerson(phone))}::text[],
+      ${times}::timestamptz[]) with ordinality as given (tenant_id, phone_number_id, recipient, at, place)
+    join conversations using (tenant_id, phone_number_id, recipient)
+    where at < moved_at`
+  return new Map(rows.map(({ place, recipient }) => [named[place - 1] as Named, recipient]))
+}
+
+/** Learns who has a user id that a status names alone: the number that its message went to. */
+const findReached = async (tx: Tx, statuses: SignedFacts['statuses']): Promise<Sighting[]> => {
+  const unknown = statuses.filter(({ phone, userId }) => phone === undefined && userId !== undefined)
+  if (unknown.length === 0) return []
+  const [tenants, numbers, ids, users] = toColumns(unknown, 'tenant', 'phoneNumberId', 'providerMessageId', 'userId')
+  return prepared<Sighting>(tx, 'find_reached')`
+    select tenant_id as tenant, given.user_id as "userId", m.recipient
+    from unnest(${tenants}::text[], ${numbers}::text[], ${ids}::text[], ${users}::text[])
+      as given (tenant_id, phone_number_id, provider_message_id, user_id)
+    join messages m using (tenant_id, phone_number_id, provider_message_id)
+    where m.recipient not like '%.%' and not exists (
+      select from identities i where i.tenant_id = given.tenant_id and i.user_id = given.user_id
+        and i.recipient not like '%.%')`
 }
 
 /** Limits the messages whose buttons a press is tried for. */

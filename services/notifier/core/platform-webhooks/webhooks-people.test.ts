@@ -71,6 +71,17 @@ t.test('a status by user id alone moves its message on', async t => {
   t.equal((await messageOf('m')).status, 'read')
 })
 
+t.test('a status by user id alone shows whose number its message went to', async t => {
+  const { byId, call, addMessages, conversation } = await open(t)
+  await addMessages([{ id: 'm', recipient: phone, providerMessageId: 'wamid.1' }])
+  await byId('STOP', 9)
+  t.match(await conversation(phone), { open: false, opted_out: false })
+  await call(envelope({ statuses: [status({ recipient_id: undefined, recipient_user_id: userId })] }))
+  t.match(await conversation(phone), { open: true, opted_out: true })
+  await byId('START', 8)
+  t.match(await conversation(phone), { opted_out: false })
+})
+
 t.test('a stop of marketing messages in a failed status by user id alone counts', async t => {
   const { call, conversation } = await open(t)
   const failed = { status: 'failed', errors: [{ code: 131050 }], recipient_id: undefined, recipient_user_id: userId }
@@ -143,12 +154,34 @@ t.test('a changed number takes the conversation along, and leaves only the opt-o
 
 t.test('a system message that comes again does not move the next owner of the number', async t => {
   const { byPhone, changes, conversation } = await open(t)
-  const change = () => changes({ type: 'user_changed_number', wa_id: newPhone }, { from: phone })
+  const system = { type: 'user_changed_number', wa_id: newPhone }
+  const change = () => changes(system, { from: phone, timestamp: minutesAgo(9) })
   await change()
   await byPhone('I am new here')
   await change()
   t.equal((await conversation(phone)).open, true)
   t.equal((await conversation(newPhone)).open, false)
+})
+
+t.test('what comes late from before a change counts for the new number, also beside the change itself', async t => {
+  const { call, pair, changes, says, byPhone, conversation, recipients } = await open(t)
+  await pair()
+  const system = { type: 'user_changed_number', wa_id: newPhone, user_id: newId, previous_user_id: userId }
+  const late = { ...inbound({ id: 'wamid.late' }), timestamp: minutesAgo(20) }
+  const message = { ...inbound({ id: 'wamid.change', type: 'system', system }), timestamp: minutesAgo(10) }
+  await call(envelope({ messages: [message, late] }))
+  t.match(await conversation(phone), { open: false })
+  t.match(await conversation(newPhone), { open: true })
+  await says({ id: 'wamid.stop', text: { body: 'STOP' }, timestamp: minutesAgo(15) })
+  await changes(system, { from: phone, timestamp: minutesAgo(10) })
+  t.match(await conversation(newPhone), { opted_out: true })
+  t.match(await conversation(phone), { open: false, opted_out: false }, 'the next owner did not opt out')
+  const old = { recipient_id: phone, recipient_user_id: userId, timestamp: minutesAgo(15) }
+  await call(envelope({ statuses: [status(old)] }))
+  t.same(await conversation(userId), await conversation(newPhone), 'a late status does not lead the id back')
+  t.same(await recipients('inbound_messages'), [newPhone])
+  await byPhone('I am new here', 5)
+  t.match(await conversation(phone), { open: true })
 })
 
 t.test('a changed user id takes the conversation along, from the old id or the number that it had', async t => {

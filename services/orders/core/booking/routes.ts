@@ -1,9 +1,12 @@
+import { FoundRoom } from '@courier/shared/contract/sending-room.ts'
 import { IdempotentHeaders, keyRefused, markReplayed, readIdempotencyKey } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { validator } from '@courier/shared/edge/validator.ts'
 import { type FieldErrors, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import type { ServiceClient } from '@courier/shared/service-client.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Merchant } from '../access/merchant.ts'
 import type { MissingRate } from '../catalogue/price-parcels.ts'
@@ -12,6 +15,8 @@ import { batchReader } from './read-batch.ts'
 import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage } from './schema.ts'
 
 interface BookingOptions extends BookingDependencies {
+  /** Asks the notifier, in dry runs alone, how many messages may leave. */
+  readonly messages: ServiceClient
   readonly maxOrdersPerBatch: number
   readonly maxBodyBytes: number
   /** Is told which combinations of cities the merchant's card lacks. */
@@ -71,12 +76,24 @@ const addBooking = (
     const read = readBatch(request.body, request.rawBody)
     if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
     const respond = createResponder(request, reply, options)
-    if (read.kind === 'refused' || isTrue(request.query.dry_run))
-      return respond(await quoteOrders(options, { ...merchant, ...read }))
+    if (read.kind === 'refused' || isTrue(request.query.dry_run)) {
+      const quoted = respond(await quoteOrders(options, { ...merchant, ...read }))
+      return { ...quoted, ...(await readRoom(options.messages, merchant.tenant)) }
+    }
     const key = readIdempotencyKey(request, `merchant ${merchant.merchantId} ${name}`)
     return respond(await bookOrders(options, { ...merchant, batch: read.batch, key, traceparent }))
   })
 }
+
+const room = TypeCompiler.Compile(FoundRoom)
+
+/** Reads how many messages may leave today; reads nothing if no limit is known or the notifier does not respond. */
+const readRoom = async (messages: ServiceClient, tenant: string) => {
+  const result = await messages.get(`/internal/sending-room/${tenant}`)
+  const found = result.kind === 'response' && room.Check(result.body) ? result.body.data : null
+  return found ? { messages: found } : {}
+}
+
 /** Returns true for a bare `?dry_run`, too. */
 const isTrue = (flag: string | undefined): boolean => flag !== undefined && flag !== 'false' && flag !== '0'
 

@@ -1,3 +1,4 @@
+import { SendingRoom } from '@courier/shared/contract/sending-room.ts'
 import { type TNumber, type TSchema, type TString, Type } from '@sinclair/typebox'
 import { initialStatusKeys } from '../statuses/statuses.ts'
 
@@ -161,6 +162,7 @@ export const Quoted = Type.Object(
       }),
     ),
     warnings,
+    messages: Type.Optional(SendingRoom),
   },
   { title: 'Quoted', description: 'The response to a dry run: nothing was created.' },
 )
