@@ -223,8 +223,8 @@ export const inSnapshot = <Tables, Result>(
 type LocalSettings = Readonly<Record<string, string>>
 
 /**
- * Starts a transaction with these settings. The first query follows in the same write, before the response. Each setting
- * is a query of its own: Citus passes the whole text of its query on to its nodes.
+ * Starts a transaction with these settings. The first query follows in the same write, before the response. Each
+ * setting is a query of its own: Citus passes the whole text of its query on to its nodes.
  */
 const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<unknown> => {
   sendTogether(client)
