@@ -66,7 +66,7 @@ const runSecrets = (...words: string[]) =>
 
 t.test('every default in the compose files that could be a secret is a demonstration secret', async t => {
   const defaults = [...composeText.matchAll(/\$\{(\w+):-([^}]*)\}/g)].map(([, name, value]) => ({ name, value }))
-  const secret = defaults.filter(({ value = '' }) => !/^([\d./,]*|true|false|info|https?:\/\/.*)$/.test(value))
+  const secret = defaults.filter(({ value = '' }) => !/^([\d./,]*|true|false|all|info|https?:\/\/.*)$/.test(value))
   t.strictSame(new Set(secret.map(each => each.value)), new Set(Object.values(demonstration)))
   t.strictSame(Object.keys(environments), ['postgres', 'orders', 'notifier', 'simulator', 'demo'])
   for (const environment of Object.values(environments))

@@ -34,7 +34,7 @@ t.test('a setting names what is there; a wrong name stops the command and lists 
   const { notifier } = await commands(t, { NOTIFIER_CAPABILITIES: 'inbox,doctors' })
   t.match(await notifier('--help'), {
     status: 1,
-    stderr: /NOTIFIER_CAPABILITIES must be all, none, or some of inbox, preflight, .*; not doctors/,
+    stderr: /NOTIFIER_CAPABILITIES must be all, none, or some of inbox, preflight, .*; not "doctors"/,
   })
 })
 

@@ -1,5 +1,6 @@
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { loadConfig } from '@courier/shared/config.ts'
+import { ordersOperations } from '@courier/shared/contract/staff-roles.ts'
 import t from 'tap'
 import { createOrders } from './app.ts'
 import { capabilities, createCompanyFile } from './capabilities.ts'
@@ -69,6 +70,11 @@ const operations: Record<Name, string[]> = {
   'rate-gaps': ['GET /api/staff/rate-gaps'],
   restoring: [],
 }
+
+t.test('with all capabilities staff may use every operation of the contract', async t => {
+  const { data } = (await withAll.staffGet('/me')).body
+  t.strictSame(data.operations, ordersOperations)
+})
 
 t.test('without capabilities the document has the operations of the core alone', async t => {
   t.same(

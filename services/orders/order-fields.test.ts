@@ -21,6 +21,7 @@ t.test('a merchant reads its order as it sent it, with names and timeline', asyn
   t.match(merchant, { id: Number, name: 'Lanka Shoes' })
   t.strictSame(order, {
     failed_attempts: 0,
+    awaits_instruction: false,
     instructions: [],
     waybill_number: 'DM00000200',
     order_no: 'LS-200',

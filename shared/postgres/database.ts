@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { makePatient, whenSilent } from './patience.ts'
-import { Opening, TenantQuery } from './pipelined.ts'
+import { TenantQuery } from './pipelined.ts'
 import { inTenantShare } from './tenant-share.ts'
 
 interface PoolOptions {
@@ -147,7 +147,6 @@ export const inTransaction = async <Tables, Result>(
   { keeps = () => true, beginning = ['begin'] }: Keeps<Result> & { beginning?: readonly string[] } = {},
 ): Promise<Result> => {
   const client = await pool.connect()
-  sendTogether(client)
   try {
     const opening = begin(client, beginning, settings)
     opening.catch(error => closeIfSilent(pool, error))
@@ -223,17 +222,16 @@ export const inSnapshot = <Tables, Result>(
 /** Holds settings of Postgres that last until the transaction ends. */
 type LocalSettings = Readonly<Record<string, string>>
 
-/** Starts a transaction with these settings. The first query follows in the same write, before the response. */
-const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const begun = watchBegin(client)
-    const opening = new Opening(statements, settings, error => {
-      begun()
-      if (error) reject(error)
-      else resolve()
-    })
-    client.query(opening as unknown as pg.QueryConfig)
-  })
+/**
+ * Starts a transaction with these settings. The first query follows in the same write, before the response. Each setting
+ * is a query of its own: Citus passes the whole text of its query on to its nodes.
+ */
+const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<unknown> => {
+  sendTogether(client)
+  const limits = Object.entries(settings).map(([name, value]) => `set local ${name} = ${pg.escapeLiteral(value)}`)
+  const queries = [statements.join('; '), ...limits].map(text => client.query(text))
+  return Promise.all(queries).finally(watchBegin(client))
+}
 
 /** Breaks the connection unless the function that it returns is called before the connection counts as silent. */
 const watchBegin = (client: pg.PoolClient): (() => void) =>

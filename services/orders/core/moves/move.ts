@@ -118,23 +118,23 @@ const writeMoves = (tx: Tx, move: LockedMove & Pick<Move, 'traceparent'>) => {
 }
 
 /**
- * Says whether an order is delivered at the first attempt; null: it is not delivered. The parameter has the statuses of
- * failed deliveries, or null.
+ * Lists the orders among `waybills` that had a failed delivery, for `update orders … from`; null: an order is not
+ * delivered by this move. `failedKeys` has the statuses of failed deliveries, or null. Citus refuses a query per order
+ * below `set`.
  */
-export const firstAttemptSql = (
-  failedKeys: string,
-): string => `case when ${failedKeys}::text[] is not null then not exists (
-      select from order_events failed
-      where failed.tenant_id = orders.tenant_id and failed.waybill_number = orders.waybill_number
-        and failed.status_key = any(${failedKeys}::text[]) and failed.is_counted
-    ) end`
+export const failedSql = (waybills: string, failedKeys: string): string => `(
+    select case when ${failedKeys}::text[] is not null then coalesce(array_agg(waybill_number), '{}') end as waybills
+    from order_events where tenant_id = $1 and waybill_number = any(${waybills}::text[])
+      and ${failedKeys}::text[] is not null and status_key = any(${failedKeys}::text[]) and is_counted
+  ) failed`
 
 const writeMovesSql = `
   with clock as materialized (
     select clock_timestamp() as now
   ), moved as (
-    update orders set status_key = $3, first_attempt = ${firstAttemptSql('$8')}
-    where tenant_id = $1 and waybill_number = any($2::text[]) returning merchant_id, waybill_number
+    update orders set status_key = $3, first_attempt = waybill_number <> all(failed.waybills)
+    from ${failedSql('$2', '$8')} where tenant_id = $1 and waybill_number = any($2::text[])
+    returning merchant_id, waybill_number
   ), events as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, actor, reason_code)
     select $1, waybill_number, $3, now, $4, $5, nullif($7, 'staff'), $9 from clock, unnest($2::text[]) as waybill_number

@@ -8,7 +8,7 @@ import type { Tx } from '../database/tables.ts'
 import { findStatuses } from '../statuses/status-queries.ts'
 import { deliveredKeys, failedAttemptKeys } from '../statuses/statuses.ts'
 import { isWaybill } from '../tracking/read-orders.ts'
-import { type ChangeOptions, firstAttemptSql, limitLockWait, lockOrders } from './move.ts'
+import { type ChangeOptions, failedSql, limitLockWait, lockOrders } from './move.ts'
 import type { MovePoint } from './move-points.ts'
 
 const TakenBack = Type.Object({ waybill_number: Type.String(), status_key: Type.String() }, { title: 'TakenBack' })
@@ -85,8 +85,8 @@ const takeBackSql = `
     update order_events set is_counted = false where tenant_id = $1 and waybill_number = $2 and event_id = $3
       returning tenant_id
   ), moved as (
-    update orders set status_key = $4, first_attempt = ${firstAttemptSql('$7')}
-      where tenant_id = $1 and waybill_number = $2
+    update orders set status_key = $4, first_attempt = waybill_number <> all(failed.waybills)
+      from ${failedSql('array[$2]', '$7')} where tenant_id = $1 and waybill_number = $2
       returning merchant_id
   ), event as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, is_counted)

@@ -14,7 +14,7 @@ import { createLease, type Lease } from '../log/lease.ts'
 import type { Drained, DrainOptions } from '../log/loop.ts'
 import type { ReadSnapshots } from '../tracking/order-snapshot.ts'
 import { type Slice, toEvents, toParts, toSlices } from './events.ts'
-import { type AcquiredLease, acquireLease, defaultLeaseSeconds, releaseLease, suspend } from './leases.ts'
+import { acquireLease, defaultLeaseSeconds, releaseLease, suspend } from './leases.ts'
 import { markRelayed, readOldest } from './queries.ts'
 
 export interface TenantOptions extends DrainOptions, PostOptions {
@@ -24,7 +24,6 @@ export interface TenantOptions extends DrainOptions, PostOptions {
   readonly onFailed?: (kind: 'unreachable' | 'refused') => void
 }
 
-type Held = Lease<AcquiredLease>
 /** Names a reason to end a drain before everything that was read is delivered. */
 type EndReason = PostFailure | { readonly kind: 'leased_elsewhere' }
 
@@ -38,8 +37,8 @@ export const drainTenant = async (options: TenantOptions, tenant: string): Promi
   const lease = createLease({ pool, tenant, seconds, acquireRow: tx => acquireLease(tx, tenant, holder, seconds) })
   // The entries are read under the lease: its last holder has marked what it delivered.
   const slices = await inTenant(pool, tenant, async (tx: Tx) => {
-    const acquired = await lease.acquire(tx)
-    return acquired && readSlices(tx, tenant, acquired)
+    if (!(await lease.acquire(tx))) return undefined
+    return toSlices(await readOldest(tx, tenant, maxEventsPerRequest), maxEventsPerRequest)
   })
   if (!slices) return 'leased_elsewhere'
   let isKnown = false
@@ -51,16 +50,6 @@ export const drainTenant = async (options: TenantOptions, tenant: string): Promi
   } finally {
     await inTenant(pool, tenant, (tx: Tx) => releaseLease(tx, tenant, holder, isKnown))
   }
-}
-
-/**
- * Reads the oldest entries in slices. For a tenant that the notifier did not know, reads a single event: it costs
- * little and shows whether that has changed.
- */
-const readSlices = async (tx: Tx, tenant: string, { isUnknown }: AcquiredLease): Promise<Slice[]> => {
-  const events = isUnknown ? 1 : maxEventsPerRequest
-  const slices = toSlices(await readOldest(tx, tenant, events), events)
-  return isUnknown ? slices.slice(0, 1) : slices
 }
 
 const settle = async (options: TenantOptions, tenant: string, reason: EndReason): Promise<Drained> => {
@@ -80,7 +69,7 @@ const settle = async (options: TenantOptions, tenant: string, reason: EndReason)
 const deliverSlices = async (
   options: TenantOptions,
   tenant: string,
-  lease: Held,
+  lease: Lease<unknown>,
   slices: readonly Slice[],
 ): Promise<EndReason | undefined> => {
   for (const { updates, finishedEntryIds: ids } of slices) {
@@ -95,7 +84,7 @@ const deliverSlices = async (
 const deliver = async (
   options: TenantOptions,
   tenant: string,
-  lease: Held,
+  lease: Lease<unknown>,
   updates: Slice['updates'],
 ): Promise<EndReason | undefined> => {
   const waybills = updates.map(({ waybill }) => waybill)

@@ -4,18 +4,13 @@ import type { Tx } from '../database/tables.ts'
 /** Another process takes over this long after the holder died. Half of this time must outlast a request. */
 export const defaultLeaseSeconds = (4 * serviceRequestMilliseconds) / 1000
 
-export interface AcquiredLease {
-  /** Is true if the notifier did not know the tenant when it last received an event of the tenant. */
-  readonly isUnknown: boolean
-}
-
 /**
  * Acquires or renews the tenant's lease; undefined when another process holds it. Citus allows no `now()` in the
  * condition.
  */
 export const acquireLease = async (tx: Tx, tenant: string, holder: string, seconds: number) => {
   const values = [tenant, holder, seconds]
-  return (await tx.rows<AcquiredLease>({ name: 'acquire_lease', text: acquireLeaseSql, values }))[0]
+  return (await tx.rows({ name: 'acquire_lease', text: acquireLeaseSql, values }))[0]
 }
 
 const acquireLeaseSql = `
@@ -23,7 +18,7 @@ const acquireLeaseSql = `
   values ($1, $2, now() + make_interval(secs => $3))
   on conflict (tenant_id) do update set holder = excluded.holder, held_until = excluded.held_until
     where lease.holder = excluded.holder or excluded.held_until - lease.held_until >= make_interval(secs => $3)
-  returning unknown_since is not null as "isUnknown"`
+  returning held_until`
 
 /** Releases the lease, and deletes its row if the notifier knows the tenant. */
 export const releaseLease = (tx: Tx, tenant: string, holder: string, isKnown: boolean) =>

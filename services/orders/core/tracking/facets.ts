@@ -71,16 +71,16 @@ const readFor = async (
 /** Adds the fields of facets to orders of a list; `rows` has their flags. */
 export const addListed = async <Order extends { readonly waybill_number: string }>(
   facets: Facets,
-  read: Read,
+  run: Read,
   tenant: string,
-  orders: readonly Order[],
+  orders: Order[],
   rows: readonly FlaggedRow[],
 ): Promise<Order[]> => {
   const listed = [...facets].filter(([, facet]) => isListed(facet))
-  const found = await Promise.all(listed.map(facet => readFor(facet, read, tenant, rows)))
-  return orders.map(order =>
-    Object.assign(order, ...found.map(([facet, map]) => facet.inLists?.view(map.get(order.waybill_number)))),
-  )
+  const read = await Promise.all(listed.map(facet => readFor(facet, run, tenant, rows)))
+  for (const [facet, found] of read)
+    for (const order of orders) Object.assign(order, facet.inLists?.view(found.get(order.waybill_number)))
+  return orders
 }
 
 /** Adds the fields of facets to one order, for this viewer. */

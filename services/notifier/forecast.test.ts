@@ -1,11 +1,11 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
-import { phoneNumberId, until } from '../../test/fixture.ts'
-import { build } from '../../test/portal.ts'
-import { recordDay } from '../../test/recorded-day.ts'
-import { storeSecret } from '../channels/secrets.ts'
-import type { Tx } from '../database/tables.ts'
-import { applyTariffs } from '../provisioning/apply-costs.ts'
+import { storeSecret } from './core/channels/secrets.ts'
+import type { Tx } from './core/database/tables.ts'
+import { applyTariffs } from './core/provisioning/apply-costs.ts'
+import { phoneNumberId, until } from './test/fixture.ts'
+import { build } from './test/portal.ts'
+import { recordDay } from './test/recorded-day.ts'
 
 const wabaId = '102290129340398'
 const tariff = (country: string, from: string, price: string) => ({ category: 'utility', country, from, price })
