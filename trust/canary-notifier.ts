@@ -166,6 +166,9 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
     await post(document.slice(0, -3), appSecret)
     await notifier.refuseDuring('conversations', 'recipient::smallint > 0', () => post(document, appSecret))
   }
+  const system = { type: 'user_changed_number', wa_id: from }
+  const changed = inbound({ from: '94770000009', type: 'system', text: undefined, system })
+  await post(JSON.stringify(envelope({ messages: [changed] }, phoneNumberId)), appSecret)
   for (const token of [verifyToken, strangeToken])
     await notifier.send('GET', `/webhooks/messaging?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=1`)
   await notifier.killDuring('conversations', () => post(written, appSecret))

@@ -64,7 +64,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'notifier.recipients.recipient': ['recipient', 'writer', 'userId'],
   'notifier.portfolio_people.recipient': ['recipient', 'writer', 'userId'],
   'notifier.conversations.recipient': ['recipient', 'writer', 'userId'],
-  'notifier.conversations.moved_to': ['recipient', 'writer', 'userId'],
+  'notifier.conversations.moved_to': ['writer', 'userId'],
   'notifier.identities.user_id': ['userId'],
   'notifier.identities.recipient': ['writer', 'userId'],
   'notifier.identities.username': ['userName'],
