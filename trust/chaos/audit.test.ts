@@ -7,7 +7,7 @@ import { any, change, double, find, isKeyed, isUnconfirmed, remove, type Spoils,
 t.test('a true history has no violations', async t => t.strictSame(audit(trueHistory()), []))
 
 t.test('each check has ways to spoil a history', async t => {
-  const folder = new URL('checks', import.meta.url)
+  const folder = new URL('checks/', import.meta.url)
   const files = readdirSync(folder).filter(file => file.endsWith('.test.ts'))
   const tests = files.map(file => readFileSync(new URL(file, folder), 'utf8')).join()
   for (const check of Object.keys(checks)) t.match(tests, `  ${check}: {`)
