@@ -111,7 +111,12 @@ const findBlocks = async (
   const { status_key: statusKey } = order
   const wanted = { tenant, mover: editor, waybills: [waybill], statusKey, note: null }
   return Object.values(
-    await checkPoints(tx, points, { ...wanted, statuses, to: statuses.get(statusKey), current: [order] }),
+    await checkPoints(
+      tx,
+      points,
+      wanted,
+      Promise.resolve({ ...wanted, statuses, to: statuses.get(statusKey), current: [order] }),
+    ),
   ).flat()
 }
 

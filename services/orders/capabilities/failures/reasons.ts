@@ -1,6 +1,6 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import type { LockedMove } from '../../core/moves/move-points.ts'
+import type { WantedMove } from '../../core/moves/move-points.ts'
 import { failedAttemptKeys, returnedKeys } from '../../core/statuses/statuses.ts'
 
 /** Describes a reason why a delivery failed or a parcel goes back, from the company's list. */
@@ -26,7 +26,7 @@ export const findReasons = async (tx: Tx, tenant: string): Promise<readonly Fail
   return row?.failure_reasons ? JSON.parse(row.failure_reasons) : usualReasons
 }
 
-export const checkReason = async (tx: Tx, { tenant, statusKey, given = {} }: LockedMove): Promise<FieldErrors> => {
+export const checkReason = async (tx: Tx, { tenant, statusKey, given = {} }: WantedMove): Promise<FieldErrors> => {
   const { reason_code: code } = given
   if (code === undefined) return {}
   if (![...failedAttemptKeys, ...returnedKeys].includes(statusKey))

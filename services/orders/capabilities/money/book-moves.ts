@@ -1,6 +1,6 @@
 import type { Tx } from '../../core/database/tables.ts'
 import { nameMover } from '../../core/moves/check-moves.ts'
-import type { LockedMove, MovePoint } from '../../core/moves/move-points.ts'
+import type { LockedMove, MovePoint, WantedMove } from '../../core/moves/move-points.ts'
 import { findLineKind, isBeforeMoney, refuseBooking } from '../../core/statuses/check-set.ts'
 import { findBooking } from '../../core/statuses/statuses.ts'
 import { checkCollection, collectionFields, collectionParameters, readCollection } from './collection.ts'
@@ -90,13 +90,16 @@ const bookReturnSql = bookSql(returnLinesSql)
  * Lists the errors of a move whose money cannot be booked, or that would let a booked order be edited or cancelled.
  * Stored sets may allow both, as long as `apply` accepted them.
  */
-const checkMoney = async (tx: Tx, { tenant, waybills, to }: LockedMove) => {
+const checkMoney = async (tx: Tx, { tenant, waybills, statusKey }: WantedMove, locked: Promise<LockedMove>) => {
+  // Most sets book at the usual statuses: reads what is booked there without a round trip of its own.
+  const isLikely = findBooking({ key: statusKey }) !== 'nothing'
+  const [{ to }, read] = await Promise.all([locked, isLikely ? findBooked(tx, tenant, waybills) : undefined])
   const refused = refuseBooking(to)
   if (refused) return { status_key: [`${refused} The company corrects its set of statuses.`] }
   const kind = findLineKind(findBooking(to))
   const isEarly = to !== undefined && isBeforeMoney(to.key)
   if (!kind && !isEarly) return {}
-  const booked = (await findBooked(tx, tenant, waybills)).filter(each => isEarly || each.kind === kind)
+  const booked = (read ?? (await findBooked(tx, tenant, waybills))).filter(each => isEarly || each.kind === kind)
   return Object.fromEntries(
     booked.map(each => [`waybill_numbers.${waybills.indexOf(each.waybill_number)}`, [wordBooked(each)]]),
   )
@@ -118,10 +121,12 @@ const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove):
 /** Books money when an order moves to a status that says so. */
 export const bookedMoves: MovePoint = {
   fields: collectionFields,
-  check: async (tx, move) => {
+  check: async (tx, wanted, locked) => {
+    const found = await checkMoney(tx, wanted, locked)
+    const move = await locked
     const cods = new Map(move.current.map(row => [row.waybill_number, row.cod]))
     return {
-      ...(await checkMoney(tx, move)),
+      ...found,
       ...checkCollection(readCollection(move.given), findBooking(move.to), move.waybills, cods),
     }
   },

@@ -49,8 +49,11 @@ export interface TakenMove {
 export interface MovePoint {
   /** Defines fields of the body of staff's move, all optional. */
   readonly fields?: TProperties
-  /** Returns errors by the path of the request; with any, nothing is written. Edits of an order are checked too. */
-  readonly check?: (tx: Tx, move: LockedMove) => Promise<FieldErrors>
+  /**
+   * Returns errors by the path of the request; with any, nothing is written. Edits of an order are checked too. A query
+   * that it sends before it awaits `locked` still runs under the locks, and costs no round trip of its own.
+   */
+  readonly check?: (tx: Tx, wanted: WantedMove, locked: Promise<LockedMove>) => Promise<FieldErrors>
   /** Writes what follows from a checked move, after the order and its timeline. */
   readonly write?: (tx: Tx, move: LockedMove) => Promise<unknown>
   /** Undoes what `write` wrote, or returns errors and writes nothing. */

@@ -60,18 +60,15 @@ export const moveIn = async (
 ): Promise<Extract<Moved, { kind: 'moved' | 'refused' }>> => {
   const { tenant, mover, waybills, statusKey, by } = wanted
   // The queries are pipelined: the connection runs them in this order.
-  const [, , statuses, current] = await Promise.all([
+  const locked = Promise.all([
     limitLockWait(tx),
     keepStatusSet(tx, tenant),
     findStatuses(tx, tenant),
     lockOrders(tx, tenant, waybills, 'merchantId' in mover ? mover.merchantId : null),
-  ])
-  const move = { ...wanted, statuses, to: statuses.get(statusKey), current }
-  const keys = new Map(current.map(row => [row.waybill_number, row.status_key]))
-  const errors = {
-    ...(await checkPoints(tx, points, move)),
-    ...checkMoves(waybills, statusKey, mover, statuses, keys),
-  }
+  ]).then(([, , statuses, current]) => ({ ...wanted, statuses, to: statuses.get(statusKey), current }))
+  const [move, found] = await Promise.all([locked, checkPoints(tx, points, wanted, locked)])
+  const keys = new Map(move.current.map(row => [row.waybill_number, row.status_key]))
+  const errors = { ...found, ...checkMoves(waybills, statusKey, mover, move.statuses, keys) }
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   await Promise.all([
     writeMoves(tx, move),
@@ -82,8 +79,13 @@ export const moveIn = async (
 }
 
 /** Returns the errors that all points find. */
-export const checkPoints = async (tx: Tx, points: readonly MovePoint[], move: LockedMove): Promise<FieldErrors> =>
-  Object.assign({}, ...(await Promise.all(points.map(point => point.check?.(tx, move)))))
+export const checkPoints = async (
+  tx: Tx,
+  points: readonly MovePoint[],
+  wanted: WantedMove,
+  locked: Promise<LockedMove>,
+): Promise<FieldErrors> =>
+  Object.assign({}, ...(await Promise.all(points.map(point => point.check?.(tx, wanted, locked)))))
 
 /** Limits the wait for a lock: a lock that is not acquired within two seconds ends the request with 503. */
 export const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)

@@ -36,7 +36,7 @@ const usualBookings: Readonly<Record<string, Booking>> = {
   key_21: 'return',
 }
 
-export const findBooking = (status: Status | undefined): Booking =>
+export const findBooking = (status: Pick<Status, 'key' | 'books'> | undefined): Booking =>
   status?.books ?? usualBookings[status?.key ?? ''] ?? 'nothing'
 
 export const statusClasses = ['waiting', 'under_way', 'delivered', 'returned', 'cancelled'] as const
