@@ -7,7 +7,6 @@ import type pg from 'pg'
 import { pino } from 'pino'
 import { cloneDatabase, cloneDemo, type Teardown } from '../../../dev/test-database.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
-import type { WebhookSender } from '../capabilities/feed/sender.ts'
 import { capabilities, createCompanyFile } from '../capabilities.ts'
 import type { Capabilities } from '../capability.ts'
 import { createTokenFor } from '../core/access/token-commands.ts'
@@ -141,7 +140,8 @@ export const build = async (
   return {
     app,
     relay,
-    sender: workers[0] as WebhookSender,
+    /** Is the one worker of all capabilities: the sender of webhooks. */
+    sender: workers[0] as (typeof workers)[number],
     ordersOptions,
     pool,
     database,

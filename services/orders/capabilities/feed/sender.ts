@@ -48,8 +48,6 @@ const slow = { milliseconds: 1_000, concurrency: 64 }
 /** Gives requests in flight this long to end when the process stops. */
 const stopMilliseconds = 3_000
 
-export type WebhookSender = ReturnType<typeof createWebhookSender>
-
 /** Creates a sender of merchants' events to their endpoints. Any number of processes may run one. */
 const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStopping' | 'aborted'>) => {
   const { pool, logger } = options
