@@ -118,14 +118,3 @@ export const tryOpen = <Text>(open: () => Text): Text | undefined => {
     throw error
   }
 }
-
-/** Returns why something that `reseal` opens cannot be opened; undefined: it was sealed again. */
-export const whyUnopened = async (reseal: () => Promise<void>): Promise<string | undefined> => {
-  try {
-    await reseal()
-    return undefined
-  } catch (error) {
-    if (error instanceof VaultError) return error.message
-    throw error
-  }
-}

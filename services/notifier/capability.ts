@@ -1,4 +1,5 @@
 import type { WithPool } from '@courier/shared/cli/operator-commands.ts'
+import type { Worker } from '@courier/shared/edge/run-service.ts'
 import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type { Command } from 'commander'
@@ -30,11 +31,6 @@ export interface Started {
   }
   /** Run beside the application, in any number of processes at once. `stop` finishes the work in progress. */
   readonly workers?: readonly Worker[]
-}
-
-export interface Worker {
-  start(): void
-  stop(): Promise<unknown>
 }
 
 /** Holds the parts of the core that `app.ts` creates. */

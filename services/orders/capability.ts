@@ -1,4 +1,5 @@
 import type { WithPool } from '@courier/shared/cli/operator-commands.ts'
+import type { Worker } from '@courier/shared/edge/run-service.ts'
 import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type { Command } from 'commander'
@@ -17,12 +18,6 @@ import type { Core } from './core.ts'
  * are a merchant's, like `merchant`.
  */
 export type Audience = 'account' | 'merchant' | 'webhooks' | 'public' | 'staff' | 'internal'
-
-/** Runs beside the HTTP application. */
-interface Worker {
-  start(): void
-  stop(): Promise<unknown>
-}
 
 /** Holds what a capability runs in a process of the service. */
 export interface Started {

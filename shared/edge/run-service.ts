@@ -8,7 +8,7 @@ import { UnsupportedPostgres } from '../postgres/migrate.ts'
 import type { Tracer } from '../traces.ts'
 
 /** Runs beside the HTTP application. `stop` finishes the work in progress, within the ten seconds of a shutdown. */
-interface Worker {
+export interface Worker {
   start(): void
   stop(): Promise<unknown>
 }

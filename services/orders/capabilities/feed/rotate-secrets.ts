@@ -1,29 +1,21 @@
 import { audit, operator } from '@courier/shared/postgres/audit.ts'
-import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
-import { type Keyring, type Sealed, whyUnopened } from '@courier/shared/vault.ts'
+import { resealRows } from '@courier/shared/postgres/reseal.ts'
+import type { Keyring, Sealed } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Tx } from '../../core/database/tables.ts'
 import { openSecret, type SecretRow, sealSecret, secretsIn } from './secrets.ts'
 
-/**
- * Seals the secrets of every endpoint with the newest key, each tenant in a transaction of its own. It can run again
- * after an interruption.
- */
+/** Seals the secrets of every endpoint with the newest key. */
 export const rotateSecrets = async (pool: pg.Pool, keyring: Keyring, by = operator()) => {
-  const unopened: { tenant: string; endpoint_id: string; reason: string }[] = []
-  let count = 0
-  for (const tenant of await findTenantIds(pool))
-    await inTenant(pool, tenant, async (tx: Tx) => {
-      for (const row of await tx.rows<Row>(secretsSql, [tenant, keyring.newest])) {
-        const reason = await whyUnopened(() => rotateEndpoint(tx, keyring, tenant, row))
-        if (reason !== undefined) unopened.push({ tenant, endpoint_id: row.endpoint_id, reason })
-        else {
-          await audit(tx, tenant, by, 'keys.rotated', row.endpoint_id)
-          count++
-        }
-      }
-    })
-  return { count, field: 'rotated', what: 'webhooks', unopened }
+  const found = await resealRows<Row>(pool, keyring, {
+    sql: secretsSql,
+    reseal: async (tx, tenant, row) => {
+      await rotateEndpoint(tx, keyring, tenant, row)
+      await audit(tx, tenant, by, 'keys.rotated', row.endpoint_id)
+    },
+    name: ({ endpoint_id }) => ({ endpoint_id }),
+  })
+  return { ...found, field: 'rotated', what: 'webhooks' }
 }
 
 const secretsSql = `

@@ -3,9 +3,10 @@ import { type Acted, type Call, defineBody, refuse } from '../../core/actions/ac
 import { Day } from '../../core/actions/fields.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import type { LockedOrder } from '../../core/moves/move-points.ts'
 import { BankReference, nullable, sum } from './fields.ts'
 import { bookJournal } from './ledger.ts'
-import { type LockedParcel, lockParcels, readClock } from './parcels.ts'
+import { lockParcels, readClock } from './parcels.ts'
 import { invoiceTermsSql, paidSql } from './payable.ts'
 
 // Takes an invoice from draft to payment (docs/money.md#invoices).
@@ -202,7 +203,7 @@ const depositSql = `
   where tenant_id = $1 and invoice_id = $2`
 
 /** Locks the parcels that add to the total of an invoice; disputed and returned ones do not. */
-const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<LockedParcel[]> => {
+const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<LockedOrder[]> => {
   const { rows } = await tx.client.query<{ waybill_number: string }>(paidParcelsSql, [tenant, invoiceId])
   return lockParcels(
     tx,

@@ -1,32 +1,19 @@
 import type { Tx } from '../../core/database/tables.ts'
+import { limitLockWait, lockOrders } from '../../core/moves/move.ts'
+import type { LockedOrder } from '../../core/moves/move-points.ts'
 
-/** Describes a parcel whose order is locked. */
-export interface LockedParcel {
-  readonly waybill_number: string
-  readonly merchant_id: string
-  readonly status_key: string
+/** Locks orders until the transaction ends, so that no other request numbers lines of their parcels. */
+export const lockParcels = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<LockedOrder[]> => {
+  const [, orders] = await Promise.all([limitLockWait(tx), lockOrders(tx, tenant, waybills, null)])
+  return orders
 }
-
-/**
- * Locks orders until the transaction ends, so that no other request numbers lines of their parcels. A lock that is not
- * acquired within two seconds ends the request with 503. Locking in the order of the waybills prevents deadlocks.
- */
-export const lockParcels = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<LockedParcel[]> => {
-  await tx.client.query(`set local lock_timeout = '2s'`)
-  const { rows } = await tx.client.query({ name: 'lock_parcels', text: lockSql, values: [tenant, waybills] })
-  return rows
-}
-
-const lockSql = `
-  select waybill_number, merchant_id::text, status_key from orders
-  where tenant_id = $1 and waybill_number = any($2::text[]) order by waybill_number for no key update`
 
 /**
  * Locks a thing by its name, such as the cash of a person, until the transaction ends. On Citus the tenant's node holds
  * the lock.
  */
 export const lockName = async (tx: Tx, tenant: string, name: string): Promise<void> => {
-  await tx.client.query(`set local lock_timeout = '2s'`)
+  await limitLockWait(tx)
   await tx.client.query({ name: 'lock_name', text: lockNameSql, values: [tenant, name] })
 }
 

@@ -1,24 +1,19 @@
-import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
-import { type Keyring, whyUnopened } from '@courier/shared/vault.ts'
+import { resealRows } from '@courier/shared/postgres/reseal.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Tx } from '../../core/database/tables.ts'
 import { openAccount, sealAccount } from './bank-accounts.ts'
 
 type AccountRow = Parameters<typeof openAccount>[2]
 
-/** Seals every bank account with the newest key, each tenant in a transaction of its own. */
+/** Seals every bank account with the newest key. */
 export const rotateAccounts = async (pool: pg.Pool, keyring: Keyring) => {
-  const unopened: { tenant: string; merchant_id: string; reason: string }[] = []
-  let count = 0
-  for (const tenant of await findTenantIds(pool))
-    await inTenant(pool, tenant, async (tx: Tx) => {
-      for (const row of await tx.rows<AccountRow>(accountsSql, [tenant, keyring.newest])) {
-        const reason = await whyUnopened(() => rotateAccount(tx, keyring, tenant, row))
-        if (reason === undefined) count++
-        else unopened.push({ tenant, merchant_id: row.merchant_id, reason })
-      }
-    })
-  return { count, field: 'accounts', what: 'bank accounts', unopened }
+  const found = await resealRows<AccountRow>(pool, keyring, {
+    sql: accountsSql,
+    reseal: (tx, tenant, row) => rotateAccount(tx, keyring, tenant, row),
+    name: ({ merchant_id }) => ({ merchant_id }),
+  })
+  return { ...found, field: 'accounts', what: 'bank accounts' }
 }
 
 const rotateAccount = async (tx: Tx, keyring: Keyring, tenant: string, row: AccountRow): Promise<void> => {

@@ -35,7 +35,7 @@ type CheckedFile =
  * refers to.
  */
 export const checkFile = (given: unknown, { parts, leftOut } = coreFile): CheckedFile => {
-  const value = structuredClone(given)
+  const value = leftOut.length > 0 ? structuredClone(given) : given
   const skipped = removeFields(value, leftOut)
   const { whole, merchants } = findChecks(parts)
   const schema = isOfMerchants(value as Partial<TenantFile> | null) ? merchants : whole

@@ -52,7 +52,13 @@ export const findTracked = async (
   tenant: string,
   waybill: string,
 ): Promise<TrackedRow | undefined> =>
-  (await tx.rows<TrackedRow>({ text: trackedOrdersSql(facets), values: [tenant, [waybill]] }))[0]
+  (
+    await tx.rows<TrackedRow>({
+      name: 'find_tracked_orders',
+      text: trackedOrdersSql(facets),
+      values: [tenant, [waybill]],
+    })
+  )[0]
 
 /**
  * Selects the orders among `waybills`, unsorted; if `merchantId` is given, only its orders. The query is for
