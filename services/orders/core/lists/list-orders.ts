@@ -1,9 +1,7 @@
 import type { DateOrTime } from '@courier/shared/lists/dates.ts'
 import { isoTime } from '../database/iso-time.ts'
-import type { Tx } from '../database/tables.ts'
 import { fromDeliveries, fromFailedAttempts } from '../statuses/status-queries.ts'
-import { type Facets, flagsSql } from '../tracking/facets.ts'
-import type { ListedRow } from '../tracking/order-rows.ts'
+import { type Facets, flagsSql, type Read } from '../tracking/facets.ts'
 import { orderColumnsSql } from '../tracking/read-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched, searchSql } from './search.ts'
@@ -26,31 +24,56 @@ interface Window {
 /** Limits the orders that are counted and paged by number; cursors reach further. */
 export const maxCounted = 10_000
 
-/** Returns rows for `viewOrders`: the orders of a tenant that match the filter, newest first. */
-export const listOrders = (tx: Tx, facets: Facets, tenant: string, filter: OrderFilter, window: Window) =>
-  tx.rows<ListedRow>(selectOrders(facets, tenant, filter, window))
-
-/** Returns the statement of `listOrders`. It looks up facets only for the page, not for the orders before it. */
-export const selectOrders = (facets: Facets, tenant: string, filter: OrderFilter, { after, offset, limit }: Window) => {
+/**
+ * Selects rows for `viewOrders`: the orders of a tenant that match the filter, newest first. Computes columns and looks
+ * up facets only for the page, not for the orders before it. Pages of all orders of a tenant or a merchant, which most
+ * requests read, are prepared: planning takes Postgres longer than reading such a page.
+ */
+export const selectOrders = (facets: Facets, tenant: string, filter: OrderFilter, window: Window) => {
+  const { merchant_id, ...others } = filter
+  const isPrepared = window.limit !== null && Object.values(others).every(value => value === undefined)
   const values: unknown[] = [tenant]
-  const conditions = writeConditions(filter, values, after)
+  const [hits, order] =
+    isPrepared && merchant_id !== undefined
+      ? selectOfMerchant(merchant_id, values, window.after)
+      : [selectMatching(filter, writeConditions(filter, values, window.after), values), newestFirst]
   const text = `
-    ${selectMatching(filter, conditions, values)}
-    select *${flagsSql(facets, 'page', 'lists')} from (
-      select ${orderColumnsSql} from hit order by hit.created_at desc, waybill_number desc
-      limit ${add(values, limit)}::bigint offset ${add(values, offset)}::bigint
+    ${hits}
+    select ${orderColumnsSql}${flagsSql(facets, 'page', 'lists')} from (
+      select * from hit order by ${order}
+      limit ${add(values, window.limit)}::bigint offset ${add(values, window.offset)}::bigint
     ) page`
-  return { text, values }
+  const name = `list_orders${merchant_id === undefined ? '' : '_of_merchant'}${window.after ? '_after' : ''}`
+  return { text, values, ...(isPrepared && { name }) }
+}
+
+const newestFirst = 'created_at desc, waybill_number desc'
+
+/**
+ * Selects the orders of a merchant as a range of the index by merchant, and its order. A plan for any merchant could
+ * otherwise read the orders of a large merchant to find those of a small one.
+ */
+const selectOfMerchant = (id: string, values: unknown[], after: Position | undefined): [string, string] => {
+  const merchant = `${add(values, id)}::bigint`
+  const last = after
+    ? `(merchant_id, created_at, waybill_number)
+        < (${merchant}, ${add(values, after.createdAt)}::timestamptz, ${add(values, after.waybill)})`
+    : `(merchant_id, created_at) <= (${merchant}, 'infinity'::timestamptz)`
+  const hits = `with hit as not materialized (
+      select * from orders where tenant_id = $1 and ${last}
+        and (merchant_id, created_at) >= (${merchant}, '-infinity'::timestamptz)
+    )`
+  return [hits, `merchant_id desc, ${newestFirst}`]
 }
 
 /** Counts the orders that match the filter, after a position if given. Stops counting at `most`. */
-export const countOrders = async (tx: Tx, tenant: string, filter: OrderFilter, most = maxCounted, after?: Position) => {
+export const selectCount = (tenant: string, filter: OrderFilter, most = maxCounted, after?: Position) => {
   const values: unknown[] = [tenant]
   const conditions = writeConditions(filter, values, after)
   const text = `
     ${selectMatching(filter, conditions, values)}
     select count(*)::integer as count from (select from hit limit ${add(values, most)}) counted`
-  return (await tx.rows<{ count: number }>(text, values))[0]?.count ?? 0
+  return { text, values }
 }
 
 /**
@@ -67,13 +90,18 @@ const selectMatching = (filter: OrderFilter, conditions: readonly string[], valu
 }
 
 /** Finds the position where a search of the filter's orders stops; undefined: the search reads all of them. */
-export const findSearchEnd = async (tx: Tx, tenant: string, filter: OrderFilter, after: Position | undefined) => {
+export const findSearchEnd = async (
+  read: Read,
+  tenant: string,
+  filter: OrderFilter,
+  after: Position | undefined,
+): Promise<Position | undefined> => {
   const values: unknown[] = [tenant]
   const text = `
     select ${isoTime('created_at')} as "createdAt", waybill_number as waybill
     from orders where ${writeConditions(filter, values, after).join(' and ')}
     order by orders.created_at desc, waybill_number desc limit 2 offset ${maxSearched - 1}`
-  const rows = await tx.rows<Position>(text, values)
+  const rows = await read<Position>({ text, values })
   return rows.length > 1 ? rows[0] : undefined
 }
 

@@ -4,16 +4,16 @@ import { invalid } from '@courier/shared/errors/errors.ts'
 import { cursorField, listCursor } from '@courier/shared/lists/cursor.ts'
 import { isDate } from '@courier/shared/lists/dates.ts'
 import * as pages from '@courier/shared/lists/pages.ts'
-import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
-import type { Tx } from '../database/tables.ts'
-import { addListed, type Facets, listFields } from '../tracking/facets.ts'
+import { addListed, type Facets, listFields, type Read } from '../tracking/facets.ts'
+import type { ListedRow } from '../tracking/order-rows.ts'
 import { OrderView } from '../tracking/order-schema.ts'
 import { toOrder } from '../tracking/order-view.ts'
 import { type FacetStore, viewOrders } from '../tracking/read-orders.ts'
-import { countOrders, findSearchEnd, listOrders, maxCounted, type Position } from './list-orders.ts'
+import { findSearchEnd, maxCounted, type Position, selectCount, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched } from './search.ts'
 
@@ -93,12 +93,12 @@ export const createOrderPages = ({ pool, catalogues, facets }: FacetStore) => {
    */
   const longLists = new LRUCache<string, true>(atMost(10_000))
 
-  const count = async (tx: Tx, tenant: string, filter: OrderFilter): Promise<number> => {
+  const count = async (read: Read, tenant: string, filter: OrderFilter): Promise<number> => {
     const { merchant_id = '', ...others } = filter
-    if (Object.values(others).some(value => value !== undefined)) return countOrders(tx, tenant, filter)
-    const list = `${tenant} ${merchant_id}`
-    const count = longLists.has(list) ? maxCounted : await countOrders(tx, tenant, filter)
-    if (count === maxCounted) longLists.set(list, true)
+    const list = Object.values(others).some(value => value !== undefined) ? undefined : `${tenant} ${merchant_id}`
+    if (list !== undefined && longLists.has(list)) return maxCounted
+    const [{ count } = { count: 0 }] = await read<{ count: number }>(selectCount(tenant, filter))
+    if (list !== undefined && count === maxCounted) longLists.set(list, true)
     return count
   }
 
@@ -113,18 +113,15 @@ export const createOrderPages = ({ pool, catalogues, facets }: FacetStore) => {
     // Numbered pages end with the counted orders; a cursor reads on.
     const size = after ? perPage : Math.min(perPage, maxCounted - offset)
     const isSearch = filter.search !== undefined
-    const [rows, total, end] = await inTenant(pool, tenant, async (tx: Tx) => {
-      const [rows, total] = await Promise.all([
-        // One row more than the page holds shows whether another page follows.
-        listOrders(tx, facets, tenant, filter, { after, offset: after ? 0 : offset, limit: size + 1 }),
-        after || isSearch ? 0 : count(tx, tenant, filter),
-      ])
-      const isWhole = !isSearch || rows.length > size
-      return [rows, total, isWhole ? undefined : await findSearchEnd(tx, tenant, filter, after)] as const
-    })
+    const read: Read = query => readInTenant(pool, tenant, query)
+    // One row more than the page holds shows whether another page follows.
+    const window = { after, offset: after ? 0 : offset, limit: size + 1 }
+    const rows = await read<ListedRow>(selectOrders(facets, tenant, filter, window))
+    const total = after || isSearch ? 0 : await count(read, tenant, filter)
+    const end = isSearch && rows.length <= size ? await findSearchEnd(read, tenant, filter, after) : undefined
     const orders = await viewOrders(catalogues, tenant, rows, toOrder)
     const found = cursors.toPage(orders, size, order => [order.created_at, order.waybill_number])
-    const data = await addListed(facets, query => readInTenant(pool, tenant, query), tenant, found.data, rows)
+    const data = await addListed(facets, read, tenant, found.data, rows)
     const next_cursor = end ? cursors.write([end.createdAt, end.waybill]) : found.next_cursor
     if (!after && !isSearch) {
       const { meta, ...rest } = pages.toPage(address, page, data, total)
