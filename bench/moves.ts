@@ -46,6 +46,7 @@ const createMoveCell = ({ load }: Tools, batch: number, connections: number, boo
 const renew = async ({ superuser }: Side, books: string): Promise<void> => {
   await superuser.query('truncate order_events, log, money_lines, ledger_transfers')
   await superuser.query(`update statuses set books = $1 where status_key = 'key_13'`, [books])
+  await superuser.query('update tenants set version = version + 1')
   await superuser.query(`update orders set status_key = 'key_12' where status_key <> 'key_12'`)
   await superuser.query('vacuum analyze orders')
 }

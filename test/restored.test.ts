@@ -16,6 +16,7 @@ import { repairInvoices } from '../services/orders/capabilities/money/invoice-nu
 import { recover } from '../services/orders/capabilities/restoring/restored.ts'
 import { createTokenFor } from '../services/orders/core/access/token-commands.ts'
 import { createWaybillNumbers } from '../services/orders/core/booking/waybill-numbers.ts'
+import { createCatalogues } from '../services/orders/core/catalogue/catalogue.ts'
 import { WaybillFormat } from '../services/orders/core/catalogue/waybill-format.ts'
 import type { Tx as OrdersTx } from '../services/orders/core/database/tables.ts'
 import { moveOrders } from '../services/orders/core/moves/move.ts'
@@ -124,9 +125,8 @@ t.test('no invoice gets a number that one made after the backup had', async t =>
   const deliver = async () => {
     const [waybill = ''] = (await orders.bulk(batch([order({ initial_status_key: 'key_2', cod: 1000 })]))).body.data
     await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [waybill])
-    t.match(await moveOrders({ pool: orders.pool, movePoints: [bookedMoves] }, { ...move, waybills: [waybill] }), {
-      kind: 'moved',
-    })
+    const options = { pool: orders.pool, movePoints: [bookedMoves], catalogues: createCatalogues(orders.pool, 2 ** 20) }
+    t.match(await moveOrders(options, { ...move, waybills: [waybill] }), { kind: 'moved' })
   }
   await orders.rows(`update tenants set payable_when = 'delivered', invoice_mask = 'I-YYMMDD-##'`)
   const { token } = await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Chamari' })

@@ -21,7 +21,7 @@ import { type Instruction, instruct } from '../failures/instruct.ts'
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
 
 /** Describes an action as it was delivered. */
-interface Delivered extends Pick<ChangeOptions, 'movePoints'> {
+interface Delivered extends Pick<ChangeOptions, 'movePoints' | 'catalogues'> {
   readonly tenant: string
   readonly action: CustomerAction
   readonly requestId: string
@@ -136,11 +136,11 @@ const isRecipient = (order: OrderRow, recipient: string | undefined, country: st
 const nameActor = ({ action, requestId }: Delivered): Actor => ({ kind: 'customer', name: action.id, requestId })
 
 const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Outcome> => {
-  const { tenant, action, traceparent, movePoints } = delivered
+  const { tenant, action, traceparent } = delivered
   const waybills = [action.waybill_number]
   const by = nameActor(delivered)
   const wanted = { tenant, mover: customer, waybills, statusKey, note: null, by, traceparent }
-  const moved = await moveIn(tx, movePoints, wanted)
+  const moved = await moveIn(tx, delivered, wanted)
   return moved.kind === 'moved' ? done : refusedBy(moved.errors)
 }
 

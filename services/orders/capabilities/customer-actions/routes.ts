@@ -66,7 +66,7 @@ const actOn = async (
   tenant: string,
   action: CustomerAction,
 ): Promise<Result> => {
-  const delivered = { tenant, action, requestId, traceparent, movePoints, publicUrl }
+  const delivered = { tenant, action, requestId, traceparent, movePoints, publicUrl, catalogues: store.catalogues }
   const acted = await act(store, delivered).catch(unlessLost)
   if (!acted) throw repeat('The catalogue kept changing.')
   const { result, isRepeated } = acted

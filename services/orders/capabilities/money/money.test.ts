@@ -102,6 +102,7 @@ t.test('money', async t => {
     const set = (sql: string) => rows(sql)
     await set(`insert into status_moves (tenant_id, from_key, to_key) values ('demo', 'key_14', 'key_13'),
       ('demo', 'key_14', 'key_2'), ('demo', 'key_13', 'key_3'), ('demo', 'key_13', 'key_21')`)
+    await set('update tenants set version = version + 1')
     await make(['DM90000041'], { ...confirmed, cod: 300, weight: 1 })
     const paid = { collected: { DM90000041: { amount: 100, reason: 'Took one of three' } } }
     t.equal((await move(['DM90000041'], 'key_14', paid)).status, 200)
@@ -143,7 +144,11 @@ t.test('money', async t => {
   t.test('a stored set that books a delivery on key_2 or key_3 refuses confirmations and cancellations', async t => {
     await make(['DM90000043'], { cod: 300, weight: 1 })
     await make(['DM90000044'], { ...confirmed, cod: 300, weight: 1 })
-    await rows(`update statuses set books = 'delivery' where status_key in ('key_2', 'key_3')`)
+    const setBooks = async (books: string | null) => {
+      await rows(`update statuses set books = $1 where status_key in ('key_2', 'key_3')`, [books])
+      await rows('update tenants set version = version + 1')
+    }
+    await setBooks('delivery')
     const post = (name: string, waybill: string) =>
       request('POST', `/api/public/merchant/order/${name}`, { waybill_numbers: [waybill] })
     const responses = [
@@ -158,7 +163,7 @@ t.test('money', async t => {
       ])
     }
     await make(['DM90000045'], { ...confirmed, cod: 300, weight: 1 })
-    await rows(`update statuses set books = null where status_key in ('key_2', 'key_3')`)
+    await setBooks(null)
     t.equal((await post('confirm', 'DM90000043')).status, 200)
     t.equal((await post('cancel', 'DM90000044')).status, 200)
     await checked(t)

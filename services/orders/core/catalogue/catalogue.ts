@@ -67,6 +67,13 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
       catalogue = await reload(tenant)
     return catalogue
   }
+  /** Returns the catalogue of this version if it is in memory; otherwise starts to load it, for later requests. */
+  const known = (tenant: string, version: string): Catalogue | undefined => {
+    const catalogue = cache.get(tenant) as Catalogue | undefined
+    if (catalogue?.version === version) return catalogue
+    reload(tenant).catch(() => {})
+    return undefined
+  }
   const version = batchReads(async tenant => new Map([['version', await readVersion(pool, tenant)]]))
   /** Returns the catalogue as the database has it now. */
   const fresh = async (tenant: string): Promise<Catalogue> => {
@@ -92,7 +99,7 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
       this.set(cache.calculatedSize)
     },
   })
-  return { current, reload, since, fresh, keep }
+  return { current, reload, since, known, fresh, keep }
 }
 
 /**

@@ -1,13 +1,31 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { type StoredStatus, statusesSql } from '../statuses/status-queries.ts'
+import type { Tx } from '../database/tables.ts'
+import { findStatuses, type StoredStatus, statusesSql } from '../statuses/status-queries.ts'
 
 /**
  * Reads the version of a tenant's settings, cities, prices, businesses and statuses; undefined for an unknown tenant.
  */
 export const readVersion = async (pool: pg.Pool, tenant: string): Promise<string | undefined> => {
-  const text = 'select version from tenants where tenant_id = $1'
-  return (await pool.query({ name: 'read_version', text, values: [tenant] })).rows[0]?.version
+  return (await pool.query(selectVersion(tenant))).rows[0]?.version
+}
+
+const selectVersion = (tenant: string) => ({
+  name: 'read_version',
+  text: 'select version from tenants where tenant_id = $1',
+  values: [tenant],
+})
+
+type Statuses = ReadonlyMap<string, StoredStatus>
+
+/** Returns the statuses as the transaction sees them, from memory if the catalogue there has the same version. */
+export const readStatuses = async (
+  tx: Tx,
+  catalogues: { known(tenant: string, version: string): { readonly statuses: Statuses } | undefined },
+  tenant: string,
+): Promise<Statuses> => {
+  const [row] = await tx.rows<{ version: string }>(selectVersion(tenant))
+  return catalogues.known(tenant, row?.version ?? '')?.statuses ?? findStatuses(tx, tenant)
 }
 
 export type Check = 'refuse' | 'warn' | 'off'

@@ -3,8 +3,10 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
+import type { Catalogues } from '../catalogue/catalogue.ts'
+import { readStatuses } from '../catalogue/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
-import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
+import { keepStatusSet } from '../statuses/status-queries.ts'
 import { deliveredKeys, failedAttemptKeys } from '../statuses/statuses.ts'
 import { checkMoves, findActor, nameMover } from './check-moves.ts'
 import type { LockedMove, LockedOrder, MovePoint, WantedMove } from './move-points.ts'
@@ -13,6 +15,7 @@ import type { LockedMove, LockedOrder, MovePoint, WantedMove } from './move-poin
 export interface ChangeOptions {
   readonly pool: pg.Pool
   readonly movePoints: readonly MovePoint[]
+  readonly catalogues: Catalogues
   /** Runs after a change is committed. */
   readonly onChanged: (tenant: string) => void
 }
@@ -33,19 +36,19 @@ export type Moved =
   /** The Idempotency-Key was used before with another body. */
   | { kind: 'other_body' }
 
-type MoveOptions = Pick<ChangeOptions, 'pool' | 'movePoints'>
+type MoveOptions = Pick<ChangeOptions, 'pool' | 'movePoints' | 'catalogues'>
 
 /** Moves all orders to a status, with their timeline events and log entries, or none. Runs in one transaction. */
-export const moveOrders = ({ pool, movePoints }: MoveOptions, move: Move): Promise<Moved> =>
+export const moveOrders = (options: MoveOptions, move: Move): Promise<Moved> =>
   inTenant<Tables, Moved>(
-    pool,
+    options.pool,
     move.tenant,
     async tx => {
       const { tenant, waybills, key } = move
       const claim = key && (await claimKey(tx, tenant, key))
       if (claim?.kind === 'finished') return { kind: 'moved', waybills: claim.result, replayed: true }
       if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
-      const moved = await moveIn(tx, movePoints, move)
+      const moved = await moveIn(tx, options, move)
       if (moved.kind === 'moved' && key) await insertKey(tx, tenant, key, waybills)
       return moved
     },
@@ -55,7 +58,7 @@ export const moveOrders = ({ pool, movePoints }: MoveOptions, move: Move): Promi
 /** Runs `moveOrders` in the caller's transaction, without a key. Writes nothing when the move is refused. */
 export const moveIn = async (
   tx: Tx,
-  points: readonly MovePoint[],
+  { movePoints: points, catalogues }: Omit<MoveOptions, 'pool'>,
   wanted: Omit<Move, 'key'>,
 ): Promise<Extract<Moved, { kind: 'moved' | 'refused' }>> => {
   const { tenant, mover, waybills, statusKey, by } = wanted
@@ -63,7 +66,7 @@ export const moveIn = async (
   const locked = Promise.all([
     limitLockWait(tx),
     keepStatusSet(tx, tenant),
-    findStatuses(tx, tenant),
+    readStatuses(tx, catalogues, tenant),
     lockOrders(tx, tenant, waybills, 'merchantId' in mover ? mover.merchantId : null),
   ]).then(([, , statuses, current]) => ({ ...wanted, statuses, to: statuses.get(statusKey), current }))
   const [move, found] = await Promise.all([locked, checkPoints(tx, points, wanted, locked)])

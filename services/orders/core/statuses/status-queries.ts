@@ -32,7 +32,9 @@ export const lockStatusSet = (tx: Tx, tenant: string) =>
 
 /** Keeps the tenant's set of statuses and its time zone from changing until the transaction ends. */
 export const keepStatusSet = (tx: Tx, tenant: string) =>
-  tx.client.query('select pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [nameLock(tenant)])
+  tx.client.query({ name: 'keep_status_set', text: keepSql, values: [nameLock(tenant)] })
+
+const keepSql = 'select pg_advisory_xact_lock_shared(hashtextextended($1, 0))'
 
 /** Finds the `keys` of statuses that orders have. */
 export const findUsedKeys = async (tx: Tx, tenant: string, keys: readonly string[]): Promise<string[]> => {
