@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { root } from '../dev/settings.ts'
 import { build } from '../services/notifier/test/portal.ts'
-import { changeTypes } from '../services/orders/core/log/event-types.ts'
+import { changeTypes } from '../services/orders/capabilities/feed/change-types.ts'
 import { readFaceFiles } from '../shared/edge/face.ts'
 
 t.test('serves the console’s files under a policy that admits no foreign script', async t => {

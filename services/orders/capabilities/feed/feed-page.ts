@@ -2,18 +2,18 @@ import { httpError } from '@courier/shared/errors/errors.ts'
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { changeTypes } from '../../core/log/event-types.ts'
 import { keptDays } from '../../core/log/expiry.ts'
 import { catchUp, type FeedOwner, type FeedState, openFeed } from '../../core/log/feed.ts'
 import { type Change, readChanges } from '../../core/log/read-changes.ts'
 import { ActorName } from '../../core/tracking/order-schema.ts'
+import { changeTypes } from './change-types.ts'
 
 export const ChangeItem = component('Change', {
   id: Type.String({
     description: 'Identifies the change permanently: use it to recognize duplicates.',
     examples: ['2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41'],
   }),
-  type: oneOf(changeTypes),
+  type: Type.Unsafe<string>(oneOf(changeTypes)),
   waybill_number: orNull(Type.String(), {
     description: 'null: the change is about an invoice.',
     examples: ['DM00000001'],

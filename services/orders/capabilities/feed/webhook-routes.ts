@@ -7,11 +7,12 @@ import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
+import { refuseRoles } from '../../core/access/merchant.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { changeTypes } from '../../core/log/event-types.ts'
 import { keptDays } from '../../core/log/expiry.ts'
 import { catchUp } from '../../core/log/feed.ts'
 import { findUrlProblem, leadsToPrivate, privateProblem, type Resolve } from './addresses.ts'
+import { changeTypes } from './change-types.ts'
 import { webhookDeliveryRoutes } from './delivery-routes.ts'
 import { addEndpoint, changeEndpoint, deleteEndpoint, listEndpoints, rotateSecret } from './endpoint-queries.ts'
 import * as route from './route-options.ts'
@@ -37,6 +38,7 @@ const readUrl = async (text: string, resolve: Resolve | undefined): Promise<stri
 /** Manages a merchant's endpoints for webhooks (docs/merchants/webhooks.md). */
 export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = async (app, options) => {
   const { pool, resolve, sender } = options
+  refuseRoles(app, 'clerk')
   acceptJson(app)
   refuseUnknownFields(app)
   app.addHook('onRequest', async () => void route.expectKeys(options))

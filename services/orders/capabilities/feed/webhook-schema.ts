@@ -2,7 +2,7 @@ import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { listQuery, oneOf as oneOfFilter } from '@courier/shared/lists/filters.ts'
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { Type } from '@sinclair/typebox'
-import { changeTypes } from '../../core/log/event-types.ts'
+import { changeTypes } from './change-types.ts'
 import { ChangeItem } from './feed-page.ts'
 
 export const maxEndpoints = 5

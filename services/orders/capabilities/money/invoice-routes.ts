@@ -8,7 +8,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
-import { readScope } from '../../core/access/merchant.ts'
+import { readScope, refuseRoles } from '../../core/access/merchant.ts'
 import { addAction, defineBody } from '../../core/actions/action.ts'
 import { Reason } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
@@ -218,6 +218,7 @@ const decisions = [
 export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
   const { pool } = options
   addReads(app, options, 'listInvoices', 'getInvoice')
+  refuseRoles(app, 'clerk')
   acceptJson(app)
   addAction(app, pool, {
     ...one,

@@ -3,7 +3,7 @@ import { audit } from '@courier/shared/postgres/audit.ts'
 import { lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { type Selectable, sql } from 'kysely'
 import type { Merchant } from '../../core/access/merchant.ts'
-import type { PersonRole } from '../../core/access/queries.ts'
+import { findMerchantLogin, type PersonRole } from '../../core/access/queries.ts'
 import { revokeLogins } from '../../core/access/tokens.ts'
 import type { Tables, Tx } from '../../core/database/tables.ts'
 
@@ -44,10 +44,7 @@ const taken =
 
 /** Throws if a merchant or an active person has the address. The caller locks the tenant: nobody takes it meanwhile. */
 const refuseTaken = async (tx: Tx, tenant: string, email: string): Promise<void> => {
-  const holders = await query(tx)`
-    select from merchants where tenant_id = ${tenant} and email = ${email} union all
-    select from merchant_people where tenant_id = ${tenant} and email = ${email} and is_active`
-  if (holders.length > 0) throw invalid({ email: [taken] })
+  if (await findMerchantLogin(tx, tenant, email, false)) throw invalid({ email: [taken] })
 }
 
 type PersonChange = { role?: PersonRole; is_active?: boolean; password_hash?: string }

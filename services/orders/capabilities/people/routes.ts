@@ -9,7 +9,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { loginFields } from '../../core/access/login-routes.ts'
-import { type Merchant, merchantIn } from '../../core/access/merchant.ts'
+import { type Merchant, merchantIn, refuseRoles } from '../../core/access/merchant.ts'
 import { hashPassword } from '../../core/access/passwords.ts'
 import { OneLineName } from '../../core/access/program-token-routes.ts'
 import { personRoles, selectMerchants } from '../../core/access/queries.ts'
@@ -53,6 +53,7 @@ const changed = 'Person Updated Successfully'
 
 /** Serves the people of a merchant (docs/merchants/merchant-calls.md#people). */
 export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  refuseRoles(app, 'clerk', 'program')
   acceptJson(app)
   refuseUnknownFields(app)
   app.addHook('onRequest', limitRequests(new Limit('people', requestsPerMinute), merchantIn))

@@ -1,7 +1,6 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import {
   editedEvent,
-  invoiceEvent,
   KnownEvents,
   type OrderEventType,
   orderEventTypes,
@@ -12,6 +11,7 @@ import type { ServiceClient } from '@courier/shared/service-client.ts'
 import { Value } from '@sinclair/typebox/value'
 import { sql } from 'kysely'
 import type { Tx } from '../../core/database/tables.ts'
+import { isAboutMerchantSql } from '../../core/relay/queries.ts'
 
 /** Describes a status that an order reached. */
 export interface KnownEvent {
@@ -100,26 +100,14 @@ export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
     order by ordinal returning tenant_id`.execute(tx)
 
 /**
- * Puts the edits from `since` onwards into the outbox again: an edit changes only waiting messages, however often it is
- * delivered.
+ * Puts edits and events about merchants with a phone number, from `since` onwards, into the outbox again. They keep
+ * their ids, so the notifier ignores those that it knows.
  */
-export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
-  sql`
-    insert into log (tenant_id, type, waybill_numbers, status_keys, happened_at)
-    select ${tenant}, ${editedEvent}, array[waybill_number], array[max(status_key)], max(edited_at)
-    from order_edits join orders using (tenant_id, waybill_number)
-    where tenant_id = ${tenant} and edited_at >= ${since} group by waybill_number
-    returning tenant_id`.execute(tx)
-
-/**
- * Puts the payments of invoices from `since` onwards into the outbox again, for merchants with a phone number. They
- * keep their ids, so the notifier ignores the payments that it knows.
- */
-export const requeueInvoices = (tx: Tx, tenant: string, since: Date) =>
+export const redeliver = (tx: Tx, tenant: string, since: Date) =>
   sql`
     update log set is_relayed = false
-    where tenant_id = ${tenant} and type = ${invoiceEvent} and happened_at >= ${since}
-      and merchant_id in (select merchant_id from merchants where tenant_id = ${tenant} and phone is not null)
+    where tenant_id = ${tenant} and happened_at >= ${since} and (type = ${editedEvent} or ${sql.raw(isAboutMerchantSql)}
+      and merchant_id in (select merchant_id from merchants where tenant_id = ${tenant} and phone is not null))
     `.execute(tx)
 
 /** Removes and returns the waiting events that are too old for the notifier to know whether they were delivered. */

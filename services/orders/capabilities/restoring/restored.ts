@@ -16,9 +16,8 @@ import {
   type KnownEvent,
   knownDays,
   readKnownEvents,
+  redeliver,
   requeue,
-  requeueEdits,
-  requeueInvoices,
 } from './queries.ts'
 
 interface RestoreOptions {
@@ -89,10 +88,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
     async (tx: Tx) => {
       const dropped = await dropTooOld(tx, tenant)
       if (missing.length > 0) await requeue(tx, tenant, missing)
-      if (inDoubtBefore) {
-        await requeueEdits(tx, tenant, since)
-        await requeueInvoices(tx, tenant, since)
-      }
+      if (inDoubtBefore) await redeliver(tx, tenant, since)
       const { format, ...skipped } = await skipNumbers(tx, tenant, options)
       const repaired = await repair(tx, tenant, options)
       await audit(tx, tenant, operator(), 'database.restored', tenant)

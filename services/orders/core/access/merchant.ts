@@ -13,11 +13,6 @@ export type TokenReader = FindTokenHolder<Caller>
 export const merchantRoles = [...personRoles, 'program'] as const
 export type MerchantRole = (typeof merchantRoles)[number]
 
-/** Lists the operations that only owners who logged in may use (docs/merchants/merchant-calls.md#people). */
-const ownerOperations = ['listTokens', 'createToken', 'revokeToken', 'listPeople', 'addPerson', 'changePerson']
-/** Lists the operations that only owners and programs may use, besides those of webhooks. */
-const notForClerks = ['approveOwnInvoice', 'disputeInvoice']
-
 const refusals = {
   program: 'A token of a program may not do this. Log in as an owner of the merchant, with POST /login.',
   clerk: 'A clerk may not do this. Ask an owner of the merchant.',
@@ -59,38 +54,25 @@ const requireMerchant =
     bindCaller(request, { tenant, merchant_id: merchantId })
   }
 
-const wordRefusal = (role: MerchantRole, operationId = ''): string | undefined => {
-  const isForOwners = ownerOperations.includes(operationId)
-  if (role === 'program' && isForOwners) return refusals.program
-  const isRefused = isForOwners || notForClerks.includes(operationId) || /webhook/i.test(operationId)
-  return role === 'clerk' && isRefused ? refusals.clerk : undefined
-}
-
-/** Refuses, as an onRequest hook of one route, the roles that may not use its operation. */
-const requireRole =
-  (operationId: string | undefined) =>
-  async ({ merchant }: FastifyRequest): Promise<void> => {
-    const refusal = wordRefusal(merchant.role, operationId)
-    if (refusal !== undefined) throw httpError('role_forbidden', refusal)
-  }
-
 const forbidden = {
   ...ErrorBody,
   description: 'The caller may not send the request: the message says who may.',
   examples: [{ message: refusals.program, code: 'role_forbidden' }],
 }
 
-/**
- * Opens the routes of `app` to merchants: they require a merchant's token and, for some operations, a role, and count
- * against the merchant's limit.
- */
-export const admitMerchants = (app: FastifyInstance, findCaller: TokenReader, requestsPerMinute: number): void => {
+/** Refuses roles for the routes that `app` adds from here on (docs/merchants/merchant-calls.md#people). */
+export const refuseRoles = (app: FastifyInstance, ...roles: readonly (keyof typeof refusals)[]): void => {
   app.addHook('onRoute', route => {
-    const { schema } = route
-    if (!schema || merchantRoles.every(role => wordRefusal(role, schema.operationId) === undefined)) return
-    schema.response = { ...(schema.response as object), 403: forbidden }
-    route.onRequest = requireRole(schema.operationId)
+    route.schema = { ...route.schema, response: { ...(route.schema?.response as object), 403: forbidden } }
+    route.onRequest = async ({ merchant }: FastifyRequest) => {
+      const refused = roles.find(role => role === merchant.role)
+      if (refused) throw httpError('role_forbidden', refusals[refused])
+    }
   })
+}
+
+/** Opens the routes of `app` to merchants: they require a merchant's token and count against the merchant's limit. */
+export const admitMerchants = (app: FastifyInstance, findCaller: TokenReader, requestsPerMinute: number): void => {
   app.decorateRequest('merchant')
   app.addHook('onRequest', requireMerchant(findCaller))
   app.addHook('onRequest', limitRequests(new Limit('merchant', requestsPerMinute), merchantIn))

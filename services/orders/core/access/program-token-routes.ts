@@ -11,7 +11,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { Merchant } from './merchant.ts'
+import { type Merchant, refuseRoles } from './merchant.ts'
 import { createToken } from './tokens.ts'
 
 /** Limits the tokens that a merchant's programs may have at once. */
@@ -43,6 +43,7 @@ const revoked = 'Token Revoked Successfully'
 
 /** Serves the tokens of a merchant's programs (docs/merchants/merchant-calls.md#tokens-of-programs). */
 export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  refuseRoles(app, 'clerk', 'program')
   acceptJson(app)
   refuseUnknownFields(app)
   const listTokensSchema = {

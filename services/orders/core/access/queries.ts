@@ -45,6 +45,12 @@ export const findMerchantLogin = async (tx: Tx, tenant: string, email: string, i
   return found ?? (merchant && { ...merchant, person: null })
 }
 
+/** Finds the active people who log in with these addresses. The core admits them even if `people` is left out later. */
+export const findPeople = (tx: Tx, tenant: string, emails: readonly string[]) =>
+  query<{ person_id: string; merchant_id: string; email: string }>(tx)`
+    select person_id, merchant_id, email from merchant_people
+    where tenant_id = ${tenant} and email = any(${emails}::text[]) and is_active`
+
 /**
  * Names who acts for a merchant in the audit: returns the merchant's id, and the name of the person if a person logged
  * in.

@@ -2,14 +2,13 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { isoTime } from '../database/iso-time.ts'
 import type { ChangeActor } from '../database/tables.ts'
-import type { ChangeType } from './event-types.ts'
 
-/** Describes one change of one order or invoice. */
+/** Describes one change of one order, or one that is about no order, such as of an invoice. */
 export interface Change {
   /** Numbers the changes of the merchant's feed: 1, 2, 3 and so on. */
   readonly position: number
-  readonly type: ChangeType
-  /** null: a change of an invoice, which has no order number or status either. */
+  readonly type: string
+  /** null: the change is about no order, and has no order number or status either. */
   readonly waybill_number: string | null
   readonly order_no: string | null
   readonly status: { readonly key: string; readonly name: string } | null

@@ -6,6 +6,7 @@ import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import type { Selectable } from 'kysely'
 import type pg from 'pg'
 import { hashPassword, isPassword } from '../access/passwords.ts'
+import { findPeople } from '../access/queries.ts'
 import { revokeLogins } from '../access/tokens.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { type CompanyParts, toPartColumns } from './company-part.ts'
@@ -138,9 +139,11 @@ export const findMerchantErrors = async (
   const businesses = await query<{ business_id: number; merchant_id: string }>(tx)`
     select business_id, merchant_id from businesses where tenant_id = ${tenant.id}`
   const foreign = new Set(businesses.filter(row => !owners.includes(row.merchant_id)).map(row => row.business_id))
-  const people = await query<{ person_id: string; merchant_id: string; email: string }>(tx)`
-    select person_id, merchant_id, email from merchant_people
-    where tenant_id = ${tenant.id} and email = any(${matched.map(({ email }) => email)}::text[]) and is_active`
+  const people = await findPeople(
+    tx,
+    tenant.id,
+    matched.map(({ email }) => email),
+  )
   const errors: FieldErrors = {}
   for (const [m, { entry, email, row }] of matched.entries()) {
     const add = (path: string, sentence: string) => {

@@ -1,16 +1,11 @@
-import {
-  type CourierEvent,
-  type InvoiceEvent,
-  invoiceEvent,
-  type OrderEvent,
-} from '@courier/shared/contract/order-events.ts'
+import type { CourierEvent } from '@courier/shared/contract/order-events.ts'
 import type { Snapshot } from '../tracking/order-snapshot.ts'
 
-/** Describes an entry of the log: one change of one or more orders, or the payment of an invoice. */
+/** Describes an entry of the log: one change of one or more orders, or one about their merchant alone. */
 export interface Entry {
   readonly id: string
   readonly key: string
-  readonly type: OrderEvent['type']
+  readonly type: string
   readonly waybills: readonly string[]
   /** Lists the new status of each waybill. */
   readonly statusKeys: readonly string[]
@@ -18,8 +13,8 @@ export interface Entry {
   readonly happenedAt: Date
   /** Holds one `traceparent` for each waybill, one for all, or none. */
   readonly traceparents: readonly (string | null)[]
-  /** Describes the invoice that the event is about. */
-  readonly invoice?: InvoiceEvent['invoice'] | null
+  /** Holds the details of an entry about no order, and its merchant. */
+  readonly subject?: object | null
 }
 
 /** Describes the change of one order. */
@@ -61,12 +56,15 @@ export const toSlices = (entries: readonly Entry[], size: number): Slice[] => {
   return slices
 }
 
-/** Builds the events as the notifier expects them; a missing order has no event. */
+/**
+ * Builds the events as the notifier expects them; a missing order has no event. The type of an entry about no order
+ * names its subject: an event `invoice.deposited` has an `invoice`.
+ */
 export const toEvents = (updates: readonly StatusUpdate[], snapshots: ReadonlyMap<string, Snapshot>): CourierEvent[] =>
   updates.flatMap(({ entry, waybill, statusKey, traceparent }) => {
-    const { type, invoice } = entry
+    const { type, subject } = entry
     const event = { id: `${entry.key}/${waybill}`, happened_at: entry.happenedAt.toISOString() }
-    if (invoice) return { ...event, type: invoiceEvent, invoice }
+    if (subject) return { ...event, type, [type.split('.')[0] ?? '']: subject } as CourierEvent
     const snapshot = snapshots.get(waybill)
     if (!snapshot) return []
     return { ...event, type, order: snapshot({ statusKey, note: entry.note }), ...(traceparent && { traceparent }) }

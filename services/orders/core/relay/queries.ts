@@ -1,4 +1,3 @@
-import { invoiceEvent } from '@courier/shared/contract/order-events.ts'
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Waiting } from '../log/loop.ts'
@@ -50,17 +49,20 @@ export const readOldest = (tx: Tx, tenant: string, events: number): Promise<Entr
     [tenant, events],
   )
 
-/** Selects what the notifier gets about a paid invoice: what the log says, and whom to write to. */
-const invoiceSql = `case when type = '${invoiceEvent}' then (
+/** Is true of an entry about a merchant and no order, which has an empty waybill number for its place in the feed. */
+export const isAboutMerchantSql = `waybill_numbers = '{""}'`
+
+/** Selects what the notifier gets about a merchant: what the log says, and whom to write to. */
+const subjectSql = `case when ${isAboutMerchantSql} then (
     select details || jsonb_build_object('merchant_name', merchants.name, 'merchant_phone', merchants.phone,
       'time_zone', time_zone)
     from merchants join tenants using (tenant_id) where merchants.tenant_id = $1
       and merchants.merchant_id = log.merchant_id
-  ) end as invoice`
+  ) end as subject`
 
 const selectEntry = (condition: string, count = ', cardinality(waybill_numbers) as events'): string => `
   select entry_id as id, entry_key as key, type, waybill_numbers as waybills, status_keys as "statusKeys", note,
-    happened_at as "happenedAt", coalesce(traceparents, '{}') as traceparents, ${invoiceSql}${count}
+    happened_at as "happenedAt", coalesce(traceparents, '{}') as traceparents, ${subjectSql}${count}
   from log where tenant_id = $1 and not is_relayed ${condition} order by entry_id limit 1`
 
 /** Marks entries as relayed. Locking them in the order of their ids prevents deadlocks. */
