@@ -58,7 +58,8 @@ const createCell = ({ load, bareFastify }: Tools, reading: Reading, connections:
   },
 })
 
-export const createReadCell = (tools: Tools, connections: number): Cell => createCell(tools, one, connections)
+export const createReadCells = (tools: Tools, connections: number): Cell[] =>
+  [one, ...others.slice(0, 1)].map(reading => createCell(tools, reading, connections))
 
 export const read = ({ connections }: BenchOptions, tools: Tools): Cell[] => [
   ...(connections ?? [64]).map(count => createCell(tools, one, count)),

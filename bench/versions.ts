@@ -75,6 +75,8 @@ export interface Side {
   url: string
   /** Carries the token of a merchant to orders; empty for the notifier. */
   headers: Record<string, string>
+  /** Authorizes staff of orders; empty for the notifier. */
+  staffToken: string
   /** Connects as the role of the service. */
   databaseUrl: string
   superuser: pg.Client
@@ -103,11 +105,10 @@ export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableS
   const env = { ...process.env, ...settings }
   const admin: Admin = (words, input) => runAdmin(service, words, { env, folder, ...(input && { input }) })
   await admin(['migrate'])
-  const headers =
-    service === 'orders' ? await provisionOrders(admin, folder) : await provisionNotifier(admin, superuser)
+  const access = service === 'orders' ? await provisionOrders(admin, folder) : await provisionNotifier(admin, superuser)
   const [file, portSetting] = [join(folder, `services/${service}/main.ts`), `${service.toUpperCase()}_PORT`]
   const url = await startService({ file, portSetting, environment: settings, profileFolder }, cleanUps)
-  return { url, headers, databaseUrl, superuser }
+  return { url, ...access, databaseUrl, superuser }
 }
 
 /** Starts a Postgres with a service's database. Returns the addresses of its roles and a superuser's connection. */
@@ -137,19 +138,23 @@ const limits = {
   RECIPIENT_PAUSE_SECONDS: '0',
 }
 
-const provisionOrders = async (admin: Admin, folder: string): Promise<Record<string, string>> => {
+type Access = Pick<Side, 'headers' | 'staffToken'>
+
+const provisionOrders = async (admin: Admin, folder: string): Promise<Access> => {
   const path = join(folder, 'examples/demo-tenant.json')
   const { tenant, merchants } = JSON.parse(await readFile(path, 'utf8'))
   await admin(['apply', path])
-  const words = ['token', 'create', '--tenant', tenant.id, '--merchant', merchants[0].email]
-  const { token } = (await admin(words)) as { token: string }
-  return { authorization: `Bearer ${token}`, 'x-tenant': tenant.id, 'content-type': 'application/json' }
+  const createToken = async (...holder: string[]) =>
+    ((await admin(['token', 'create', '--tenant', tenant.id, ...holder])) as { token: string }).token
+  const authorization = `Bearer ${await createToken('--merchant', merchants[0].email)}`
+  const headers = { authorization, 'x-tenant': tenant.id, 'content-type': 'application/json' }
+  return { headers, staffToken: await createToken('--staff', 'Ruwan') }
 }
 
-const provisionNotifier = async (admin: Admin, superuser: pg.Client): Promise<Record<string, string>> => {
+const provisionNotifier = async (admin: Admin, superuser: pg.Client): Promise<Access> => {
   for (const tenant of ['large', 'small'] as const) await applyChannel(admin, tenant)
   await superuser.query('update channels set rate = 1000000')
-  return {}
+  return { headers: {}, staffToken: '' }
 }
 
 const applyChannel = async (admin: Admin, tenant: Tenant): Promise<void> => {
