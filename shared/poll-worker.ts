@@ -8,6 +8,8 @@ export interface PollOptions {
   readonly everySeconds: number
   /** Sets the seconds from the start to the first run. The default is 0. */
   readonly firstSeconds?: number
+  /** Wakes within this time share a run. The default is 0. */
+  readonly wakeMilliseconds?: number
   readonly logger: Logger
   /** Returns true if there is more to do at once. A stop aborts the signal and waits for the run in progress. */
   readonly run: (stopping: AbortSignal) => Promise<unknown>
@@ -26,7 +28,7 @@ const longestWaitSeconds = 5
 
 /** Runs after `firstSeconds`, and again `everySeconds` after the end of each run, until it is stopped. */
 export const pollWorker = (options: PollOptions): PollWorker => {
-  const { name, everySeconds, firstSeconds = 0, logger, run, onFailure } = options
+  const { name, everySeconds, firstSeconds = 0, wakeMilliseconds = 0, logger, run, onFailure } = options
   const stopping = new AbortController()
   let waking = new AbortController()
   let work: Promise<void> | undefined
@@ -36,6 +38,7 @@ export const pollWorker = (options: PollOptions): PollWorker => {
     let failures = 0
     for (;;) {
       await sleep(seconds * 1000, undefined, { signal: waking.signal }).catch(() => {})
+      if (wakeMilliseconds > 0) await sleep(wakeMilliseconds, undefined, { signal: stopping.signal }).catch(() => {})
       if (stopping.signal.aborted) return
       waking = new AbortController()
       try {

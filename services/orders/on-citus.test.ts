@@ -13,7 +13,7 @@ import { recover } from './capabilities/restoring/restored.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
 import type { Tx } from './core/database/tables.ts'
 import { takeTimelines } from './core/lists/archive.ts'
-import { acquireLease, suspend } from './core/relay/leases.ts'
+import { acquireLease, postpone } from './core/relay/leases.ts'
 import { createOrdersHousekeeping } from './housekeeping.ts'
 import { allCapabilities, serviceToken } from './test/build.ts'
 import { startReceiver, waitUntil } from './test/receiver.ts'
@@ -181,7 +181,7 @@ t.test('the commands of the operator and the housekeeping run', { skip }, async 
   await rows('delete from outbox_leases')
   t.ok(await inDemo(tx => acquireLease(tx, 'demo', holder, 30)))
   t.equal(await inDemo(tx => acquireLease(tx, 'demo', holder.replace(/1$/, '2'), 30)), undefined)
-  t.ok(await inDemo(tx => suspend(tx, 'demo', holder, () => 0.5)))
+  t.ok(await inDemo(tx => postpone(tx, { tenant: 'demo', holder, isUnknown: true }, () => 0.5)))
 
   const known = { data: [], next: null, in_doubt_before: new Date(Date.now() + 60_000).toISOString() }
   const notifier = { get: async () => ({ kind: 'response', status: 200, body: known }) } as never

@@ -4,12 +4,12 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
 import type { Tx } from '../../../services/orders/core/database/tables.ts'
-import { DeliveryLoop, type Drained, type Waiting } from '../../../services/orders/core/log/loop.ts'
+import { DeliveryLoop, type Waiting } from '../../../services/orders/core/log/loop.ts'
 import type { Stage } from './model.ts'
 
 interface ProcessOptions<Key> {
   readonly findWaiting: (tx: Tx, holder: string) => Promise<readonly Waiting<Key>[]>
-  readonly drain: (key: Key, options: typeof own & { pool: pg.Pool; holder: string }) => Promise<Drained>
+  readonly drain: (key: Key, options: typeof own & { pool: pg.Pool; holder: string }) => Promise<void>
   readonly identify: (key: Key) => string
 }
 
@@ -17,7 +17,8 @@ const own = { logger: pino({ level: 'silent' }), isStopping: () => false }
 
 /** Runs a process that delivers on a step's command, until there is no more work, or until it stops at a stage. */
 export class Runner<Key = never> {
-  readonly #loop: DeliveryLoop<Key>
+  readonly #createLoop: () => DeliveryLoop<Key>
+  #loop: DeliveryLoop<Key> | undefined
   #stop: Stage | undefined
   #reached = Promise.withResolvers<void>()
   /** Holds the promise for which everything waits while the process is stopped. */
@@ -30,7 +31,7 @@ export class Runner<Key = never> {
   constructor(pool: pg.Pool, { findWaiting, drain, identify }: ProcessOptions<Key>) {
     const holder = randomUUID()
     this.#quiet.resolve()
-    this.#loop = new DeliveryLoop<Key>({
+    const loopOptions = {
       logger: own.logger,
       name: 'model',
       findWaiting: async () => {
@@ -41,7 +42,7 @@ export class Runner<Key = never> {
         })
         return found
       },
-      drain: async key => {
+      drain: async (key: Key) => {
         this.#drain = { transactions: 0, requests: 0 }
         return drain(key, { ...own, pool, holder }).finally(() => {
           this.#drain = undefined
@@ -50,8 +51,8 @@ export class Runner<Key = never> {
       identify,
       describe: () => ({}),
       concurrency: 4,
-      wakeMilliseconds: 1,
-    })
+    }
+    this.#createLoop = () => new DeliveryLoop<Key>(loopOptions)
     const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>
     const connectAtGate = async (): Promise<pg.PoolClient> => {
       const ended = this.#onEnd
@@ -69,6 +70,7 @@ export class Runner<Key = never> {
     this.#quiet = Promise.withResolvers<void>()
     this.#reached = Promise.withResolvers<void>()
     this.#stop = stop
+    this.#loop = this.#createLoop()
     this.#loop.start()
     const isStopped = await Promise.race([
       this.#reached.promise.then(() => true),
@@ -90,7 +92,7 @@ export class Runner<Key = never> {
 
   async #end(): Promise<void> {
     await this.#quiet.promise
-    await this.#loop.stop()
+    await this.#loop?.stop()
   }
 
   /** Calls back at the end of the transaction that begins next. */

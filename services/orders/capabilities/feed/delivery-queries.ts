@@ -16,18 +16,22 @@ export const findTenants = async (tx: Tx): Promise<string[]> =>
   (await tx.rows({ name: 'find_tenants_with_endpoints', text: tenantsSql })).map(({ tenant }) => tenant)
 
 const waitingSql = `
-  select json_build_object('tenant', tenant_id, 'endpointId', endpoint_id) as key,
-    coalesce(holder <> $1 and held_until > now(), false) as "isLeasedElsewhere"
-  from webhook_endpoints e where state = 'enabled' and (retry_at is null or retry_at <= now()) and (
+  select json_build_object('tenant', tenant_id, 'endpointId', endpoint_id) as key from webhook_endpoints e
+  where state = 'enabled' and (retry_at is null or retry_at <= now())
+    and (holder is null or holder = $1 or held_until <= now()) and (
     replay_to is not null
     or exists (select from webhook_deliveries d where d.tenant_id = e.tenant_id and d.endpoint_id = e.endpoint_id
       and d.state = 'pending' and d.next_attempt_at <= now())
     or exists (select from log n where n.tenant_id = e.tenant_id and n.merchant_id = e.merchant_id
       and n.position is null)
     or exists (select from feeds f where f.tenant_id = e.tenant_id and f.merchant_id = e.merchant_id
-      and f.last_position > e.position))`
+      and f.last_position > e.position))
+  order by held_until nulls first`
 
-/** Finds the enabled endpoints with something to send now. Runs in `inAllTenants`. */
+/**
+ * Finds the enabled endpoints with something to send now that no other process holds, the least recently released first.
+ * Runs in `inAllTenants`.
+ */
 export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<EndpointKey>[]> =>
   tx.rows({ name: 'find_waiting_endpoints', text: waitingSql, values: [holder] })
 
@@ -89,7 +93,7 @@ export const holdEndpoint = async (
 /** Releases the lease. Unless `seconds` is null, nothing is sent to the endpoint for that long. */
 export const releaseEndpoint = (tx: Tx, { tenant, endpointId, holder }: HeldEndpoint, seconds: number | null) =>
   tx.client.query(
-    `update webhook_endpoints set holder = null, held_until = null,
+    `update webhook_endpoints set holder = null, held_until = now(),
       retry_at = greatest(retry_at, now() + make_interval(secs => $4))
     where tenant_id = $1 and endpoint_id = $2 and holder = $3`,
     [tenant, endpointId, holder, seconds],

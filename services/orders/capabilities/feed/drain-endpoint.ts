@@ -4,7 +4,7 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import type { Logger } from 'pino'
 import type { Tx } from '../../core/database/tables.ts'
 import { createLease, type Lease } from '../../core/log/lease.ts'
-import type { Drained, DrainOptions } from '../../core/log/loop.ts'
+import type { DrainOptions } from '../../core/log/loop.ts'
 import {
   type DueDelivery,
   disable,
@@ -35,7 +35,7 @@ const requestsAtOnce = 16
 const eventsAtOnce = 256
 /** Starts no more requests after this time, so that other endpoints get their turn. */
 const startMilliseconds = 5_000
-/** Sets how long an endpoint rests when too many of its events wait and none is due. */
+/** Sets how long an endpoint rests after an error of ours, or when too many of its events wait and none is due. */
 const restSeconds = 5
 
 /**
@@ -43,23 +43,23 @@ const restSeconds = 5
  * other process sends to the endpoint meanwhile, and no lock is held during a request. Rejects when the database is
  * unavailable.
  */
-export const drainEndpoint = async (options: EndpointOptions, key: EndpointKey): Promise<Drained> => {
+export const drainEndpoint = async (options: EndpointOptions, key: EndpointKey): Promise<void> => {
   const { pool, holder, leaseSeconds: seconds = defaultLeaseSeconds } = options
   const { tenant } = key
   const acquireRow = (tx: Tx, isRenewal: boolean) => holdEndpoint(tx, key, holder, seconds, isRenewal)
   const lease = createLease({ pool, tenant, seconds, acquireRow })
   const endpoint = await inTenant(pool, tenant, lease.acquire)
-  if (!endpoint) return 'leased_elsewhere'
-  let hasWork = true
+  if (!endpoint) return
+  let rest: number | null = restSeconds
   try {
-    if (endpoint.isMerchantActive) hasWork = await drainHeld(options, endpoint, lease)
-    else {
+    if (endpoint.isMerchantActive) {
+      const hasWork = await drainHeld(options, endpoint, lease)
+      if (hasWork || !endpoint.isFull) rest = null
+    } else {
       await inTenant(pool, tenant, (tx: Tx) => disable(tx, key, 'merchant_inactive'))
       logDisabled(options.logger, endpoint, 'merchant_inactive')
     }
-    return 'done'
   } finally {
-    const rest = hasWork || !endpoint.isFull ? null : restSeconds
     await inTenant(pool, tenant, (tx: Tx) => releaseEndpoint(tx, endpoint, rest))
   }
 }

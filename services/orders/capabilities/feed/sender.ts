@@ -70,8 +70,6 @@ const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStoppi
     describe: ({ tenant, endpointId }) => ({ tenant, endpoint_id: endpointId }),
     concurrency,
     slow,
-    wakeMilliseconds: 20,
-    pollShare: 0.2,
   })
   return {
     start: () => loop.start(),

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { pollWorker } from '@courier/shared/poll-worker.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
@@ -46,10 +45,10 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
   const worker = pollWorker({
     name: 'changes.poll',
     everySeconds: pollSeconds,
+    wakeMilliseconds,
     logger,
-    run: async signal => {
+    run: async () => {
       if (waiters.size === 0) return
-      await delay(wakeMilliseconds, undefined, { signal }).catch(() => {})
       const readers = [...waiters]
       for (const { resolve } of await inAllTenants(pool, (tx: Tx) => findNews(tx, readers))) resolve()
     },

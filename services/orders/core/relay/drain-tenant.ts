@@ -11,10 +11,10 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { Tx } from '../database/tables.ts'
 import { createLease, type Lease } from '../log/lease.ts'
-import type { Drained, DrainOptions } from '../log/loop.ts'
+import type { DrainOptions } from '../log/loop.ts'
 import type { ReadSnapshots } from '../tracking/order-snapshot.ts'
 import { type Slice, toEvents, toParts, toSlices } from './events.ts'
-import { acquireLease, defaultLeaseSeconds, releaseLease, suspend } from './leases.ts'
+import { acquireLease, defaultLeaseSeconds, postpone, releaseLease } from './leases.ts'
 import { markRelayed, readOldest } from './queries.ts'
 
 export interface TenantOptions extends DrainOptions, PostOptions {
@@ -25,14 +25,17 @@ export interface TenantOptions extends DrainOptions, PostOptions {
 }
 
 /** Names a reason to end a drain before everything that was read is delivered. */
-type EndReason = PostFailure | { readonly kind: 'leased_elsewhere' }
+type EndReason =
+  | PostFailure
+  | { readonly kind: 'leased_elsewhere' }
+  | { readonly kind: 'failed'; readonly err: unknown }
 
 /**
  * Delivers the tenant's oldest entries in order and marks the ones that the notifier acknowledged. No other process
  * delivers them meanwhile: a request starts only while the lease outlasts its timeout. No lock is held during a
  * request. Rejects when the database is unavailable.
  */
-export const drainTenant = async (options: TenantOptions, tenant: string): Promise<Drained> => {
+export const drainTenant = async (options: TenantOptions, tenant: string): Promise<void> => {
   const { pool, holder, leaseSeconds: seconds = defaultLeaseSeconds } = options
   const lease = createLease({ pool, tenant, seconds, acquireRow: tx => acquireLease(tx, tenant, holder, seconds) })
   // The entries are read under the lease: its last holder has marked what it delivered.
@@ -40,29 +43,24 @@ export const drainTenant = async (options: TenantOptions, tenant: string): Promi
     if (!(await lease.acquire(tx))) return undefined
     return toSlices(await readOldest(tx, tenant, maxEventsPerRequest), maxEventsPerRequest)
   })
-  if (!slices) return 'leased_elsewhere'
-  let isKnown = false
-  try {
-    const reason = await deliverSlices(options, tenant, lease, slices)
-    // A drain that stops may not have asked the notifier.
-    isKnown = reason === undefined && !options.isStopping()
-    return reason ? await settle(options, tenant, reason) : 'done'
-  } finally {
-    await inTenant(pool, tenant, (tx: Tx) => releaseLease(tx, tenant, holder, isKnown))
-  }
+  if (!slices) return
+  const reason = await deliverSlices(options, tenant, lease, slices).catch(err => ({ kind: 'failed', err }) as const)
+  if (reason && reason.kind !== 'leased_elsewhere') return fail(options, tenant, reason)
+  // A drain that stops may not have asked the notifier.
+  const isKnown = !reason && !options.isStopping()
+  await inTenant(pool, tenant, (tx: Tx) => releaseLease(tx, tenant, holder, isKnown))
 }
 
-const settle = async (options: TenantOptions, tenant: string, reason: EndReason): Promise<Drained> => {
-  const { pool, logger, holder, onFailed } = options
-  const { kind, ...cause } = reason
-  if (kind === 'leased_elsewhere') return kind
-  if (kind !== 'unknown_tenant') {
-    onFailed?.(kind)
-    return { failure: kind, cause }
-  }
-  const since = await inTenant(pool, tenant, (tx: Tx) => suspend(tx, tenant, holder, Math.random))
-  if (since) logger.warn({ tenant, since }, 'outbox.tenant_unknown')
-  return 'done'
+const fail = async (
+  { pool, logger, holder, onFailed }: TenantOptions,
+  tenant: string,
+  { kind, ...cause }: Exclude<EndReason, { kind: 'leased_elsewhere' }>,
+): Promise<void> => {
+  if (kind === 'unreachable' || kind === 'refused') onFailed?.(kind)
+  const isUnknown = kind === 'unknown_tenant'
+  const postponed = await inTenant(pool, tenant, (tx: Tx) => postpone(tx, { tenant, holder, isUnknown }, Math.random))
+  if (!isUnknown) logger.warn({ tenant, ...cause, retry_ms: postponed?.milliseconds }, `outbox.${kind}`)
+  else if (postponed?.unknownSince) logger.warn({ tenant, since: postponed.unknownSince }, 'outbox.tenant_unknown')
 }
 
 /** Returns undefined when all updates are delivered, or the process is stopping. */

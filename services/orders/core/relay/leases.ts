@@ -20,32 +20,41 @@ const acquireLeaseSql = `
     where lease.holder = excluded.holder or excluded.held_until - lease.held_until >= make_interval(secs => $3)
   returning held_until`
 
-/** Releases the lease, and deletes its row if the notifier knows the tenant. */
+/** Releases the lease. `isKnown`: the notifier acknowledged everything, so the tenant's failures are forgotten. */
 export const releaseLease = (tx: Tx, tenant: string, holder: string, isKnown: boolean) =>
   tx.client.query(
-    isKnown
-      ? 'delete from outbox_leases where tenant_id = $1 and holder = $2'
-      : 'update outbox_leases set held_until = now() where tenant_id = $1 and holder = $2',
+    `update outbox_leases set held_until = now()${isKnown ? ', failures = 0, unknown_since = null, warned_at = null' : ''}
+    where tenant_id = $1 and holder = $2`,
     [tenant, holder],
   )
 
-/**
- * Blocks the lease for as long as the notifier has not known the tenant, from a second to five minutes, of which
- * `random` takes off at most half: no process tries the tenant's events meanwhile. Once an hour, for a warning, returns
- * the time since which the notifier has not known the tenant.
- */
-export const suspend = async (tx: Tx, tenant: string, holder: string, random: () => number) => {
-  const values = [tenant, holder, 1 - random() / 2]
-  const [row] = await tx.rows<{ since: Date | null }>({ name: 'suspend', text: suspendSql, values })
-  return row?.since ?? undefined
+interface Postponed {
+  readonly milliseconds: number
+  /** Is set once an hour, for a warning, to the time since which the notifier has not known the tenant. */
+  readonly unknownSince: Date | null
 }
 
-const suspendSql = `
-  update outbox_leases set holder = '00000000-0000-0000-0000-000000000000',
-    held_until = to_timestamp(extract(epoch from now())::float8
-      + $3 * least(300, greatest(1, extract(epoch from now - unknown_since)::float8))),
-    unknown_since = least(unknown_since, now),
-    warned_at = case when now - warned_at < interval '1 hour' then warned_at else now end
+/**
+ * Blocks the lease after a failure: no process tries the tenant's events for half a second, doubled with each failure in
+ * a row up to half a minute, or to five minutes while the notifier does not know the tenant. `random` takes off at most
+ * half. undefined: the lease is lost.
+ */
+export const postpone = async (
+  tx: Tx,
+  { tenant, holder, isUnknown }: { tenant: string; holder: string; isUnknown: boolean },
+  random: () => number,
+): Promise<Postponed | undefined> => {
+  const values = [tenant, holder, 1 - random() / 2, isUnknown ? 300 : 30, isUnknown]
+  return (await tx.rows({ name: 'postpone', text: postponeSql, values }))[0]
+}
+
+const postponeSql = `
+  update outbox_leases set holder = '00000000-0000-0000-0000-000000000000', failures = failures + 1,
+    held_until = to_timestamp(
+      extract(epoch from now())::float8 + $3::float8 * least($4::float8, 0.5 * 2 ^ least(failures, 20))),
+    unknown_since = case when $5 then least(unknown_since, now) else unknown_since end,
+    warned_at = case when $5 and coalesce(now - warned_at >= interval '1 hour', true) then now else warned_at end
   from (select now() as now) clock
   where tenant_id = $1 and holder = $2
-  returning case when warned_at = now then unknown_since end as since`
+  returning round(extract(epoch from held_until - now) * 1000)::int as milliseconds,
+    case when $5 and warned_at = now then unknown_since end as "unknownSince"`

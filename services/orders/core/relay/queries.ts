@@ -17,17 +17,18 @@ const queryAlongIndex = async (tx: Tx, text: string, values: unknown[] = []) => 
 }
 
 /**
- * Returns the tenants with messaging and waiting entries, except tenants that the notifier does not know while their
- * lease is held. Runs in `inAllTenants`.
+ * Returns the tenants with messaging and waiting entries that no other process holds, the least recently drained first,
+ * and those that back off. Runs in `inAllTenants`.
  */
 export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<string>[]> =>
   queryAlongIndex(
     tx,
-    `select t.tenant_id as key, coalesce(l.holder <> $1, false) as "isLeasedElsewhere"
-      from tenants t left join outbox_leases l on l.tenant_id = t.tenant_id and l.held_until > now()
-        cross join lateral (
+    `select t.tenant_id as key, coalesce(l.failures > 0 and l.held_until > now(), false) as "isBackingOff"
+      from tenants t left join outbox_leases l on l.tenant_id = t.tenant_id cross join lateral (
         select from log where log.tenant_id = t.tenant_id and not is_relayed order by entry_id limit 1
-      ) oldest where t.messaging and l.unknown_since is null`,
+      ) oldest
+      where t.messaging and (l.holder is null or l.holder = $1 or l.held_until <= now() or l.failures > 0)
+      order by l.held_until nulls first`,
     [holder],
   )
 

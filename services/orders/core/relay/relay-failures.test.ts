@@ -80,27 +80,30 @@ t.test('after a lost response the same events are delivered again under the same
   t.equal(receiver.events.size, 3)
 })
 
-t.test('refused events stay, are retried less and less often, and are logged without their content', async t => {
-  const { receiver, book, countWaiting, addRelay } = await startRelayFixture(t)
-  const lines: unknown[][] = []
-  const logger = { info() {}, error() {}, warn: (...line: unknown[]) => void lines.push(line) } as never
-  const relay = addRelay({ logger })
-  const responses = [500, 401, 422, 404, 204]
-  receiver.react = () => responses[receiver.requests - 1] ?? 503
-  relay.start()
-  await book(2)
-  await waitUntil('five requests', () => lines.length >= 5, 60)
-  t.ok(receiver.requests <= 6)
-  t.equal(await countWaiting(), 1)
-  t.strictSame(
-    lines.slice(0, 5).map(([line, name]) => [name, (line as { status: number }).status]),
-    responses.map(status => ['outbox.refused', status]),
-  )
-  t.notMatch(JSON.stringify(lines), /Nimali|0770000101|a-service-token/)
-  receiver.react = () => 'acknowledge'
-  await waitUntil('all events are delivered', async () => (await countWaiting()) === 0, 60)
-  t.equal(receiver.events.size, 2)
-})
+t.test(
+  'refused events stay, are retried less and less often by all processes, and are logged without their content',
+  async t => {
+    const { receiver, book, countWaiting, addRelay } = await startRelayFixture(t)
+    const lines: unknown[][] = []
+    const logger = { info() {}, error() {}, warn: (...line: unknown[]) => void lines.push(line) } as never
+    const relays = [addRelay({ logger }), addRelay({ logger })]
+    const responses = [500, 401, 422, 404, 204]
+    receiver.react = () => responses[receiver.requests - 1] ?? 503
+    for (const relay of relays) relay.start()
+    await book(2)
+    await waitUntil('five requests', () => lines.length >= 5, 60)
+    t.ok(receiver.requests <= 6)
+    t.equal(await countWaiting(), 1)
+    t.strictSame(
+      lines.slice(0, 5).map(([line, name]) => [name, (line as { status: number }).status]),
+      responses.map(status => ['outbox.refused', status]),
+    )
+    t.notMatch(JSON.stringify(lines), /Nimali|0770000101|a-service-token/)
+    receiver.react = () => 'acknowledge'
+    await waitUntil('all events are delivered', async () => (await countWaiting()) === 0, 60)
+    t.equal(receiver.events.size, 2)
+  },
+)
 
 t.test('a 200 without an acknowledgement acknowledges nothing', async t => {
   const { relay, receiver, book, countWaiting } = await startRelayFixture(t)

@@ -13,10 +13,7 @@ export interface RelayOptions extends Omit<TenantOptions, 'holder' | 'isStopping
   readonly concurrency?: number
 }
 
-/**
- * Delivers the log to the notifier: polls for tenants with entries that wait and drains several at once, the least
- * recently drained first. Back-off is per tenant. Any number of processes may run a relay.
- */
+/** Delivers the log to the notifier. Back-off is per tenant, and any number of processes may run a relay. */
 export const createRelay = (options: RelayOptions): DeliveryLoop<string> => {
   const { pool, logger, concurrency = 4 } = options
   const holder = randomUUID()
