@@ -70,6 +70,7 @@ const createWebhookSender = (options: Omit<EndpointOptions, 'holder' | 'isStoppi
     describe: ({ tenant, endpointId }) => ({ tenant, endpoint_id: endpointId }),
     concurrency,
     slow,
+    pollShare: 0.2,
   })
   return {
     start: () => loop.start(),

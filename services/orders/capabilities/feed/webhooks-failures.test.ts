@@ -424,7 +424,7 @@ t.test('changes of tenants without webhooks cause no polls', async t => {
 t.test('the loop rests after slow polls', async t => {
   let polls = 0
   const loop = new DeliveryLoop<string>({
-    ...{ logger: pino({ level: 'silent' }), name: 'test', concurrency: 1 },
+    ...{ logger: pino({ level: 'silent' }), name: 'test', concurrency: 1, pollShare: 0.2 },
     ...{ drain: async () => 'done', identify: key => key, describe: key => ({ key }) },
     findWaiting: async () => {
       polls++

@@ -40,12 +40,12 @@ interface LoopOptions<Key> {
    * slot the next time.
    */
   readonly slow?: { readonly milliseconds: number; readonly concurrency: number }
+  /** Limits the share of time that the loop spends on polls. It rests a second at most, even after a long poll. */
+  readonly pollShare?: number
 }
 
 /** Entries written within this time share a poll. */
 const wakeMilliseconds = 10
-/** Limits the share of time that a loop spends on polls. It rests a second at most, even after a long poll. */
-const pollShare = 0.2
 /** Limits the slow keys that are remembered; a forgotten one holds a quick slot once more. */
 const maxSlow = 10_000
 
@@ -98,9 +98,10 @@ export class DeliveryLoop<Key> {
   }
 
   async #poll(stopping: AbortSignal): Promise<void> {
+    const { findWaiting, identify, pollShare = 1 } = this.#options
     if (this.#countFree(false) <= 0 && this.#countFree(true) <= 0) return
     const startedAt = performance.now()
-    const waiting = (await this.#options.findWaiting()).map(each => ({ ...each, id: this.#options.identify(each.key) }))
+    const waiting = (await findWaiting()).map(each => ({ ...each, id: identify(each.key) }))
     if (stopping.aborted) return
     const ready = waiting.filter(({ id, isBackingOff }) => !isBackingOff && !this.#draining.has(id))
     for (const isSlow of [false, true]) {
@@ -108,6 +109,7 @@ export class DeliveryLoop<Key> {
       for (const { key, id } of chosen.slice(0, Math.max(0, this.#countFree(isSlow)))) this.#start(key, id, isSlow)
     }
     this.#backingOff = new Set(waiting.flatMap(({ id, isBackingOff }) => (isBackingOff ? id : [])))
+    if (pollShare === 1) return
     const rest = Math.min(1_000, (performance.now() - startedAt) * (1 / pollShare - 1))
     await delay(rest, undefined, { signal: stopping }).catch(() => {})
   }
