@@ -29,8 +29,8 @@ const waitingSql = `
   order by held_until nulls first`
 
 /**
- * Finds the enabled endpoints with something to send now that no other process holds, the least recently released first.
- * Runs in `inAllTenants`.
+ * Finds the enabled endpoints with something to send now that no other process holds, the least recently released
+ * first. Runs in `inAllTenants`.
  */
 export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<EndpointKey>[]> =>
   tx.rows({ name: 'find_waiting_endpoints', text: waitingSql, values: [holder] })

@@ -21,12 +21,13 @@ const acquireLeaseSql = `
   returning held_until`
 
 /** Releases the lease. `isKnown`: the notifier acknowledged everything, so the tenant's failures are forgotten. */
-export const releaseLease = (tx: Tx, tenant: string, holder: string, isKnown: boolean) =>
-  tx.client.query(
-    `update outbox_leases set held_until = now()${isKnown ? ', failures = 0, unknown_since = null, warned_at = null' : ''}
-    where tenant_id = $1 and holder = $2`,
+export const releaseLease = (tx: Tx, tenant: string, holder: string, isKnown: boolean) => {
+  const forgotten = isKnown ? ', failures = 0, unknown_since = null, warned_at = null' : ''
+  return tx.client.query(
+    `update outbox_leases set held_until = now()${forgotten} where tenant_id = $1 and holder = $2`,
     [tenant, holder],
   )
+}
 
 interface Postponed {
   readonly milliseconds: number
@@ -35,9 +36,9 @@ interface Postponed {
 }
 
 /**
- * Blocks the lease after a failure: no process tries the tenant's events for half a second, doubled with each failure in
- * a row up to half a minute, or to five minutes while the notifier does not know the tenant. `random` takes off at most
- * half. undefined: the lease is lost.
+ * Blocks the lease after a failure: no process tries the tenant's events for half a second, doubled with each failure
+ * in a row up to half a minute, or to five minutes while the notifier does not know the tenant. `random` takes off at
+ * most half. undefined: the lease is lost.
  */
 export const postpone = async (
   tx: Tx,
