@@ -27,7 +27,7 @@ type ReadBatch =
   | { kind: 'refused'; batch: ReadableBatch; errors: ErrorList }
 
 /** Compiles a reader for batches of up to `maxOrders` orders; it takes each body both parsed and as bytes. */
-export const batchReader = (maxOrders: number): ((body: unknown, bytes: Buffer | undefined) => ReadBatch) => {
+export const createBatchReader = (maxOrders: number): ((body: unknown, bytes: Buffer | undefined) => ReadBatch) => {
   const readParts = createPartsReader(bulkBody(maxOrders), GeneralData, OrderData, maxOrders)
   return (body, bytes) => {
     if (!bytes?.length) return { kind: 'malformed', message: 'The body is not valid JSON: it ends too early.' }

@@ -108,8 +108,8 @@ const addList = (
     async (request, reply) => {
       const { query } = request
       const { tenant, merchantId } = readScope(request as FastifyRequest)
-      const own = merchantId === null ? {} : { merchant_id: merchantId }
-      const given: OrderFilter = { ...Query.read(query), ...own }
+      const scope = merchantId === null ? {} : { merchant_id: merchantId }
+      const given: OrderFilter = { ...Query.read(query), ...scope }
       const { after, page } = wantedOrders(query, given.search !== undefined)
       const filter = await resolveFilter(catalogues, tenant, given, Query.findField(query, 'status'))
       if (page) return readPage(request as FastifyRequest, tenant, filter, page, after)

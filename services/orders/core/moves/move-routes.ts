@@ -41,7 +41,7 @@ export const staffMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (
   })
 }
 
-const ownMoves = [
+const merchantRoutes = [
   {
     name: 'order/confirm',
     statusKey: confirmedKey,
@@ -65,7 +65,7 @@ const ownMoves = [
 
 /** Confirms or cancels a merchant's own orders. */
 export const merchantMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
-  for (const { name, statusKey, message, ...schema } of ownMoves)
+  for (const { name, statusKey, message, ...schema } of merchantRoutes)
     addMove(app, options, { path: `/${name}`, message, schema }, request => {
       const { tenant, merchantId, person } = request.merchant
       const { waybill_numbers: waybills } = request.body as Static<typeof Confirmation>

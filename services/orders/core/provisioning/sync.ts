@@ -79,8 +79,8 @@ const write = async (tx: Tx, tenant: string, { table, rows, among }: Wanted) => 
 }
 
 const read = (tx: Tx, tenant: string, table: string, among: Wanted['among']): Promise<Row[]> => {
-  const isMeant = among ? sql`${sql.ref(among.column)}::text = any(${among.values}::text[])` : sql`true`
-  return query<Row>(tx)`select * from ${sql.table(table)} where tenant_id = ${tenant} and ${isMeant}`
+  const amongSql = among ? sql`${sql.ref(among.column)}::text = any(${among.values}::text[])` : sql`true`
+  return query<Row>(tx)`select * from ${sql.table(table)} where tenant_id = ${tenant} and ${amongSql}`
 }
 
 /** Lists the columns that differ. */

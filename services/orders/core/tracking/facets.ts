@@ -10,7 +10,7 @@ export type Viewer = 'merchant' | 'staff' | 'internal'
 
 /**
  * Lets a capability add fields to orders that are read. The row of an order says whether the facet has something, so
- * that a facet without costs no statement.
+ * a facet that has nothing costs no statement.
  */
 export interface Facet<Found = unknown> {
   /** Tests in SQL whether an order of the tenant $1 in `table` has something. */
