@@ -84,8 +84,8 @@ const actIn = async (
   const outcome = stored ?? (await perform(tx, catalogue, delivered))
   if (!outcome) return undefined
   if (!stored) await insertAction(tx, tenant, action, outcome)
-  const isOurs = outcome.detail !== otherPerson.detail
-  const row = isOurs ? await findTracked(tx, facets, tenant, action.waybill_number) : undefined
+  const isForRecipient = outcome.detail !== otherPerson.detail
+  const row = isForRecipient ? await findTracked(tx, facets, tenant, action.waybill_number) : undefined
   return { outcome, row, isRepeated: stored !== undefined }
 }
 

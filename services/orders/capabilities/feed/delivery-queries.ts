@@ -114,8 +114,8 @@ const newDeliveriesSql = `
     where webhook_deliveries.state <> 'pending'`
 
 /**
- * Adds events of the feed up to the position `reached`, even ones that were sent before; false: the lease is lost, roll
- * back. `replayTo` is the last position of a replay; null: the replay ends; undefined: there is no replay.
+ * Adds events of the feed up to the position `reached`, even ones that were sent before. Returns false if the lease is
+ * lost: the caller rolls back. During a replay, `replayTo` is its last position, or null to end the replay.
  */
 export const addDeliveries = async (
   tx: Tx,

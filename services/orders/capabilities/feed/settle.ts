@@ -50,7 +50,7 @@ export const settle = (health: Health, outcomes: readonly Outcome[], random: () 
   const failed = outcomes.filter(({ code }) => !isSuccess(code))
   const failures =
     failed.length < outcomes.length ? 0 : failuresAfter(health.failures, health.isPaused ? 0 : failed.length)
-  const judge = ({ code, attempts, retryAfter }: Outcome): Settled['verdicts'][number] => {
+  const decide = ({ code, attempts, retryAfter }: Outcome): Settled['verdicts'][number] => {
     if (isSuccess(code)) return { state: 'delivered', delay: null }
     const delay = nextAttempt(attempts, isDown(failures), random)
     return delay === undefined
@@ -59,7 +59,7 @@ export const settle = (health: Health, outcomes: readonly Outcome[], random: () 
   }
   const isGone = failed.some(({ code }) => code === 410)
   return {
-    verdicts: outcomes.map(judge),
+    verdicts: outcomes.map(decide),
     failures,
     isRecovered: isDown(health.failures) && failures === 0,
     pause: Math.max(pauseAfter(failures, random), ...outcomes.map(({ retryAfter }) => retryAfter)),
