@@ -1,4 +1,4 @@
-import { own, withQuery } from '../../kit/api.js'
+import { callOrders, withQuery } from '../../kit/api.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
@@ -21,10 +21,10 @@ export const parcelColumns = () => [
 ]
 
 /** Returns the lists that may match the typed text. @param {string} text @param {AbortSignal} signal */
-const listsFor = async (text, signal) => {
+const chooseLists = async (text, signal) => {
   const isPhone = text.length <= 80 && /^(?:[^\p{L}\p{Nd}]*\p{Nd}){6}/u.test(text)
   const merchants = may('listMerchants')
-    ? await own(withQuery('/merchant', { name: text, limit: 5 }), { signal })
+    ? await callOrders(withQuery('/merchant', { name: text, limit: 5 }), { signal })
     : { data: [] }
   return [
     { title: t('find.waybill'), filter: { waybill_number: text } },
@@ -38,10 +38,10 @@ const listsFor = async (text, signal) => {
 const find = async (text, signal) => {
   if (!text) return []
   const read = async ({ title, filter }) => {
-    const { data, meta } = await own(withQuery('/order', { ...filter, per_page: perPage }), { signal })
+    const { data, meta } = await callOrders(withQuery('/order', { ...filter, per_page: perPage }), { signal })
     return { title, filter, total: meta.total, rows: data }
   }
-  return (await Promise.all((await listsFor(text, signal)).map(read))).filter(({ rows }) => rows.length > 0)
+  return (await Promise.all((await chooseLists(text, signal)).map(read))).filter(({ rows }) => rows.length > 0)
 }
 
 /** Searches for parcels by waybill number, phone, order number or merchant. */

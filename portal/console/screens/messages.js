@@ -1,5 +1,5 @@
 import { Act, announce } from '../../kit/actions.js'
-import { notifier } from '../../kit/api.js'
+import { callNotifier } from '../../kit/api.js'
 import { t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
@@ -13,7 +13,7 @@ export const MessageActions = ({ id, status, onDone }) => {
   const verb = isOpen ? 'cancel' : 'resend'
   if (!isOpen && !isOver) return null
   const act = async () => {
-    await notifier(`/api/messages/${encodeURIComponent(id)}/${verb}`, { method: 'POST', body: {} })
+    await callNotifier(`/api/messages/${encodeURIComponent(id)}/${verb}`, { method: 'POST', body: {} })
     announce(t(`messages.after_${verb}`))
     document.querySelector('h1')?.focus()
     onDone()
@@ -50,10 +50,10 @@ const fields = () => [
   { name: 'to', label: t('field.customer_phone'), type: 'tel' },
 ]
 
-/** Reads the messages of the last `hours` of the query, counted back from now. @type {typeof notifier} */
+/** Reads the messages of the last `hours` of the query, counted back from now. @type {typeof callNotifier} */
 const readMessages = (path, options) => {
   const since = (/** @type {string} */ hours) => new Date(Date.now() - Number(hours) * 3_600_000).toISOString()
-  return notifier(
+  return callNotifier(
     path.replace(/\bhours=(\d+)/, (_, hours) => `created_from=${since(hours)}`),
     options,
   )
