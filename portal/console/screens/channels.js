@@ -172,7 +172,6 @@ const Channel = ({ channel, onChanged }) => {
   </section>`
 }
 
-/** Shows the numbers that send messages. */
 export const Channels = () => {
   const list = useLive(signal => callNotifier('/api/channels', { signal }), 20)
   return html`<h1 tabindex="-1">${t('menu.channels')}</h1>

@@ -37,7 +37,6 @@ const columns = () => [
   ),
 ]
 
-/** Shows the unread messages of customers. */
 export const Unread = () => {
   const list = useLive(signal => callNotifier('/api/conversations?unread=true&limit=10', { signal }), 15)
   const aside = html`<a href="#/conversations">${t('menu.conversations')}</a>`

@@ -4,7 +4,6 @@ import { html, useEffect } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 
-/** Maps the colours of statuses to kinds of badges. */
 const kinds = { success: 'good', danger: 'bad', warning: 'warn' }
 export const Status = ({ of }) => html`<${Badge} kind=${kinds[of.color]}>${statusName(of.name)}<//>`
 

@@ -113,13 +113,11 @@ const readApproved = async signal => {
   }
 }
 
-/** Says that a message is queued, and where to follow it. */
 const Sent = ({ waybill }) =>
   may('getTimeline')
     ? t('message.sent')
     : html`<a href=${withQuery('#/messages', { waybill_number: waybill })}>${named('messages', 'queued')}</a>`
 
-/** Composes a message to the parcel's customer. */
 export const Composer = ({ waybill, onSent }) => {
   const catalogue = useLive(readApproved, 0)
   const templates = useMemo(

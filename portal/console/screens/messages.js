@@ -6,7 +6,6 @@ import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { column, MessageStatus, Panel, ParcelLink, Time } from '../../kit/ui.js'
 
-/** Shows the actions that a message still allows. */
 export const MessageActions = ({ id, status, onDone }) => {
   const isOpen = (status === 'queued' || status === 'held') && may('cancelMessage')
   const isOver = (status === 'failed' || status === 'unknown') && may('resendMessage')

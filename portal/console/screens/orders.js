@@ -48,7 +48,6 @@ const useChosen = () => {
   }
 }
 
-/** Shows the labels and moves of the chosen parcels. */
 const Actions = ({ list, onMoved }) => {
   const onDone = () => {
     document.querySelector('h1')?.focus()
@@ -64,7 +63,6 @@ const Actions = ({ list, onMoved }) => {
     }`
 }
 
-/** Shows the parcels of all merchants, newest first. */
 export const Orders = ({ query }) => {
   const statuses = useLive(signal => callOrders('/status', { signal }))
   const list = usePages('/order', { ...query, per_page: 50 }, 30)

@@ -36,7 +36,6 @@ const Details = ({ order }) => {
   )} />`
 }
 
-/** Shows the order, or the form that changes it. */
 const Order = ({ order, onEdited }) => {
   const [isOpen, setIsOpen] = useState(false)
   const [warnings, setWarnings] = useState(/** @type {string[]} */ ([]))

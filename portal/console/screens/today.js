@@ -116,7 +116,6 @@ export const Requests = ({ waybill = undefined }) => {
   <//>`
 }
 
-/** Shows the day at a glance. */
 export const Today = () => html`<h1 tabindex="-1">${t('menu.today')}</h1>
   <div class="columns">
     ${may('getToday') && html`<${Parcels} />`}

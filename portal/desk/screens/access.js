@@ -7,7 +7,6 @@ import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Panel, Secret, Time, Two, useLive } from '../../kit/ui.js'
 
-/** Shows the tokens of the merchant's programs. */
 const Tokens = () => {
   const list = useLive(signal => callOrders('/token', { signal }))
   const [secret, setSecret] = useState('')
@@ -67,7 +66,6 @@ const PersonActions = ({ person, change }) => {
     }</div>`
 }
 
-/** Shows the people who sign in for the merchant. */
 const People = () => {
   const list = useLive(signal => callOrders('/person', { signal }))
   const send = async (/** @type {string} */ path, /** @type {string} */ method, /** @type {object} */ body) => {

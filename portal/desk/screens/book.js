@@ -42,7 +42,6 @@ const Booked = ({ waybill, isDraft, statuses, post }) => {
     ${!isConfirmed && statuses?.mayConfirm && html`<${Act} run=${confirm}>${t('parcel.confirm')}<//>`}</div>`
 }
 
-/** Books one parcel, and shows its price while the merchant types. */
 export const Book = () => {
   const businesses = useLive(readBusinesses)
   const statuses = useLive(readStatuses)

@@ -37,7 +37,6 @@ const Actions = ({ invoice: { invoice_no: number, state }, onDone }) => {
     }</div>`
 }
 
-/** Shows how much the company owes the merchant, and the invoices. */
 export const Money = () => {
   const balance = useLive(signal => callOrders('/balance', { signal }), 60)
   const list = usePages('/invoice')

@@ -131,7 +131,6 @@ const Actions = ({ chosen, onMoved }) => {
     <${Refused} title=${t('orders.refused', { count: number(refused.length) })} of=${refused} onDrop=${drop} />`
 }
 
-/** Shows the merchant's orders, newest first. */
 export const Orders = ({ query }) => {
   const statuses = useLive(signal => callOrders('/order/status-list', { signal }))
   const list = usePages('/order', { ...query, per_page: 50 }, 30)

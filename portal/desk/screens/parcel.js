@@ -81,7 +81,6 @@ const Timeline = ({ tracking, messages }) => {
     )}</ol><//>`
 }
 
-/** Shows one parcel with its timeline. */
 export const Parcel = ({ params: [waybill] }) => {
   const path = `/order/${encodeURIComponent(waybill)}`
   const order = useLive(signal => callOrders(path, { signal }), 15, [waybill])

@@ -36,7 +36,6 @@ const State = ({ of: { state, disabled_reason: reason, failing_since: since } })
   return html`<${Badge} kind="good">${t('webhooks.enabled')}<//>`
 }
 
-/** Shows the addresses of the merchant's programs that get events. */
 const List = () => {
   const list = useLive(signal => callOrders('/webhook', { signal }), 30)
   const [secret, setSecret] = useState('')

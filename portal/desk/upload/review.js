@@ -1,8 +1,8 @@
 // Shows what the check found, before anything is booked.
 import { announce, Button, ErrorText, useAction } from '../../kit/actions.js'
-import { money, named, number, statusName, t } from '../../kit/i18n.js'
+import { dateTime, money, named, number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
-import { Live, Panel, Time, useLive } from '../../kit/ui.js'
+import { Live, Panel, useLive } from '../../kit/ui.js'
 import { readStatuses } from '../merchant.js'
 import { beginUpload, storeRest } from './book-rows.js'
 import { checkRows, isGood } from './check-rows.js'
@@ -31,7 +31,7 @@ const sumUp = (/** @type {Row[]} */ good, /** @type {'cod' | 'price'} */ name) =
 const sayLater = (/** @type {Row[]} */ good, /** @type {any} */ messages) =>
   new Set(good.map(({ values }) => values.customer_phone)).size > messages?.may_leave_today &&
   html`<p class="notice">${t('upload.later', { count: number(messages.may_leave_today) })}
-    ${messages.opens_at && html` <${Time} at=${messages.opens_at} />`}</p>`
+    ${messages.opens_at && t('upload.opens', { time: dateTime(messages.opens_at) })}</p>`
 
 /** Shows the buttons that book: as confirmed orders where the company lets merchants confirm, or else as drafts. */
 const BookButtons = ({ good, changed, start }) => {
