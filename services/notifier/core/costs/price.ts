@@ -25,7 +25,6 @@ export interface Tariff {
   readonly price: string
 }
 
-/** Holds the tariffs of a tenant, as `findTariffs` reads them. */
 export interface TenantTariffs {
   /** Names a currency such as USD; null means that the tenant has no tariffs. */
   readonly currency: string | null

@@ -127,7 +127,6 @@ const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: Li
     return withSecrets(tx, rows, listAppSecrets)
   })
 
-/** Finds the numbers that have an app secret. */
 const findSecretHolders = (pool: pg.Pool, listAppSecrets: ListAppSecrets): Promise<Claimant[]> =>
   inAllTenants(pool, async (tx: Tx) => {
     const rows = await query<Channel>(tx)`

@@ -20,7 +20,6 @@ export const usualReasons: readonly FailureReason[] = [
   { code: 'other', name: 'Other' },
 ]
 
-/** Reads the reasons of a tenant, in the order of its list. */
 export const findReasons = async (tx: Tx, tenant: string): Promise<readonly FailureReason[]> => {
   const [row] = await tx.rows('select failure_reasons from tenants where tenant_id = $1', [tenant])
   return row?.failure_reasons ? JSON.parse(row.failure_reasons) : usualReasons

@@ -95,7 +95,6 @@ export const releaseEndpoint = (tx: Tx, { tenant, endpointId, holder }: HeldEndp
     [tenant, endpointId, holder, seconds],
   )
 
-/** Describes a change as it is sent. */
 export interface Event {
   readonly position: number
   readonly messageId: string

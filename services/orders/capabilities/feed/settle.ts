@@ -1,6 +1,5 @@
 import { failuresAfter, isDown, nextAttempt, pauseAfter } from './schedule.ts'
 
-/** Describes the result of a request. */
 export interface Attempt {
   /** null: there was no response, and `error` says why. */
   readonly code: number | null
@@ -14,7 +13,6 @@ export interface Attempt {
 
 export const isSuccess = (code: number | null): boolean => code !== null && code >= 200 && code < 300
 
-/** Describes the result of an attempt to deliver an event. */
 export interface Outcome extends Attempt {
   readonly position: number
   readonly waybill: string

@@ -27,7 +27,6 @@ const rotated = 'Webhook Secret Rotated Successfully'
 const done = <Data extends TSchema>(message: string, data: Data) =>
   Type.Object({ message: Type.String({ examples: [message] }), data })
 
-/** Returns the URL in its stored form. */
 const readUrl = async (text: string, resolve: Resolve | undefined): Promise<string> => {
   const problem = findUrlProblem(text, resolve === undefined)
   if (problem !== undefined) throw invalid({ url: [`The url ${problem}.`] })

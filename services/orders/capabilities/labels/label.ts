@@ -26,7 +26,6 @@ export const wordPlace = (city: string, state: string): string => (city === stat
 export const wordPhones = ({ customer_phone, customer_secondary_phone }: Label): string =>
   [customer_phone, customer_secondary_phone].filter(Boolean).join(' / ')
 
-/** Joins the merchant's order number and the weight. */
 export const wordFacts = ({ order_no, weight }: Label): string =>
   [order_no && `Order ${order_no}`, `${weight} kg`].filter(Boolean).join(', ')
 

@@ -33,7 +33,6 @@ interface RestoreOptions {
   readonly loaded: Capabilities
 }
 
-/** Describes the report that --json prints. */
 export interface Restored {
   readonly tenant: string
   readonly known_to_notifier: boolean

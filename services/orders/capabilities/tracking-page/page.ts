@@ -21,7 +21,6 @@ export const findStage = (statusKey: string): Stage => {
   return kind === 'delivered' || kind === 'returned' || kind === 'cancelled' ? kind : 'on_its_way'
 }
 
-/** Returns how many of the steps are done. */
 const countStepsDone = (stage: Stage): number => (stage === 'delayed' ? 2 : steps.indexOf(stage as 'booked') + 1)
 
 /**

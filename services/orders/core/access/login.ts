@@ -33,7 +33,6 @@ export interface Accounts<Row extends Account> {
   /** Finds an account by its e-mail address. `isShared` keeps the row from changing until the transaction ends. */
   readonly find: (tx: Tx, tenant: string, email: string, isShared: boolean) => Promise<Row | undefined>
   readonly toHolder: (account: Row) => Holder
-  /** Names the account in the audit. */
   readonly nameActor: (account: Row) => string
 }
 

@@ -42,7 +42,6 @@ const findWarnings = async (tx: Tx, tenant: string, { scope, key }: IdempotencyK
   return row?.warnings ? JSON.parse(row.warnings) : {}
 }
 
-/** Returns the `waybills` that exist. */
 export const findExisting = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Set<string>> => {
   if (waybills.length === 0) return new Set()
   const text = 'select waybill_number from orders where tenant_id = $1 and waybill_number = any($2::text[])'

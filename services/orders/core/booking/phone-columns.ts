@@ -1,7 +1,6 @@
 import { readPhone } from '@courier/shared/phone-number.ts'
 import type { Tx } from '../database/tables.ts'
 
-/** Holds the columns of an order's phone number. */
 export interface PhoneColumns {
   readonly customer_phone: string
   /** undefined: `customer_phone` is as the merchant typed it. */

@@ -34,7 +34,6 @@ const BulkQuery = Type.Object({
   ),
 })
 
-/** Creates orders, one or many. */
 export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (app, options) => {
   // `readBatch` checks the bodies: it adds rules that a schema cannot express.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))

@@ -50,7 +50,6 @@ export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> 
   addOne(app, options, `${oneOrder}/status`, status, order => viewStatus(order, new Date()))
 }
 
-/** Serves the orders of all merchants of a tenant. */
 export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const about = { operationId: 'listAllOrders', summary: "List all merchants' orders, newest first" }
   addList(app, options, about, StaffQuery)

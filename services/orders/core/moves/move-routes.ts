@@ -16,7 +16,6 @@ import {
   type StatusMove,
 } from './move-schema.ts'
 
-/** Moves orders, for staff. */
 export const staffMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   const schema = {
     operationId: 'moveOrders',
@@ -63,7 +62,6 @@ const merchantRoutes = [
   },
 ]
 
-/** Confirms or cancels a merchant's own orders. */
 export const merchantMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   for (const { name, statusKey, message, ...schema } of merchantRoutes)
     addMove(app, options, { path: `/${name}`, message, schema }, request => {

@@ -19,7 +19,6 @@ const maxWaybills = 1000
 export const maxMoveBytes = limitBytes(maxWaybills)
 const WaybillNumbers = waybillNumbers(maxWaybills, 'All of them are moved, or none.')
 
-/** Defines the note that staff may add to a move. */
 export const Note = Type.String({
   maxLength: 1000,
   pattern: textPattern,

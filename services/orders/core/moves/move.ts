@@ -11,7 +11,6 @@ import { deliveredKeys, failedAttemptKeys } from '../statuses/statuses.ts'
 import { checkMoves, findActor, nameMover } from './check-moves.ts'
 import type { LockedMove, LockedOrder, MovePoint, WantedMove } from './move-points.ts'
 
-/** Holds the options of routes that change orders. */
 export interface ChangeOptions {
   readonly pool: pg.Pool
   readonly movePoints: readonly MovePoint[]

@@ -61,7 +61,6 @@ export const checkFile = (given: unknown, { parts, leftOut } = coreFile): Checke
 
 export const isWhole = (file: TenantFile | MerchantsFile): file is TenantFile => 'states' in file
 
-/** Adds an error at a path. */
 type Add = (path: string, sentence: string) => void
 
 /** Returns a check that adds an error at the path of every value whose key it has seen before. */

@@ -83,7 +83,6 @@ const read = (tx: Tx, tenant: string, table: string, among: Wanted['among']): Pr
   return query<Row>(tx)`select * from ${sql.table(table)} where tenant_id = ${tenant} and ${amongSql}`
 }
 
-/** Lists the columns that differ. */
 const findChanged = (before: Row, after: Row): string[] =>
   Object.keys(after).filter(column => {
     const [old = null, now = null] = [before[column], after[column]]

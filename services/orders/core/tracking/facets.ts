@@ -33,7 +33,6 @@ interface ShownInOne<Found> {
   view(found: Found | undefined, order: TrackedOrder): object
 }
 
-/** Holds the facets of all capabilities, by name. */
 export type Facets = ReadonlyMap<string, Facet>
 
 const toFlag = (name: string): Flag => `has_${name.replaceAll('-', '_')}`
@@ -49,11 +48,9 @@ export const flagsSql = (facets: Facets, table: string, shownIn: 'lists' | 'one'
     .map(([name, { existsSql }]) => `, ${existsSql(table)} as ${toFlag(name)}`)
     .join('')
 
-/** Defines the fields that facets add to orders in lists. */
 export const listFields = (facets: Facets): TProperties =>
   Object.assign({}, ...[...facets.values()].map(({ inLists }) => inLists?.fields))
 
-/** Defines the fields that facets add to one order. */
 export const oneFields = (facets: Facets, viewer: Viewer): TProperties =>
   Object.assign({}, ...[...facets.values()].map(({ inOne }) => inOne?.[viewer]?.fields))
 
