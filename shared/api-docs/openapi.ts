@@ -157,7 +157,6 @@ const listExamples = (schema: Schema, given?: Media['examples']): Pick<Media, 'e
   return given ? { examples: given } : { example: makeExample(schema) }
 }
 
-/** Collects the schemas that others refer to by name. */
 class Components {
   readonly #schemas = new Map<string, Schema>()
 

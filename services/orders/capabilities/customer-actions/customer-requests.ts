@@ -8,7 +8,6 @@ import type { Facet } from '../../core/tracking/facets.ts'
 
 const nullable = orNull(Type.String())
 
-/** Describes a customer's request that staff decide on. */
 export const CustomerRequest = component('CustomerRequest', {
   id: Type.String({ examples: ['17'] }),
   waybill_number: Type.String(),

@@ -34,7 +34,6 @@ export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<EndpointKey
 /** Stops adding events to an endpoint once this many are pending; the others wait in the feed. */
 const maxPending = 1_000
 
-/** Describes an endpoint that this process sends to. */
 export interface HeldEndpoint extends EndpointKey {
   /** Identifies this process. */
   readonly holder: string

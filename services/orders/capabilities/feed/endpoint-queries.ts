@@ -12,7 +12,6 @@ import {
   type WebhookDelivery,
 } from './webhook-schema.ts'
 
-/** Describes an endpoint as merchants see it. */
 type Endpoint = Static<typeof Webhook>
 
 /**

@@ -13,7 +13,6 @@ import { sql } from 'kysely'
 import type { Tx } from '../../core/database/tables.ts'
 import { isAboutMerchantSql } from '../../core/relay/queries.ts'
 
-/** Describes a status that an order reached. */
 export interface KnownEvent {
   readonly waybill_number: string
   readonly status_key: string

@@ -6,7 +6,6 @@ import type { OrderView } from '../../core/tracking/order-schema.ts'
 import { isSigned, toOrder } from '../../core/tracking/order-view.ts'
 import { type Language, languages } from './languages/choose.ts'
 
-/** Lists the steps of a parcel that will arrive. */
 const steps = ['booked', 'on_its_way', 'out_for_delivery', 'delivered'] as const
 type Stage = (typeof steps)[number] | 'delayed' | 'returned' | 'cancelled'
 

@@ -7,7 +7,6 @@ import { cancelledKey } from '../statuses/statuses.ts'
 import { toArrayLiteral } from './batch-rows.ts'
 import type { PricedOrder } from './check-batch.ts'
 
-/** Holds the values to look up for a batch. */
 interface Wanted {
   readonly waybills: readonly string[]
   readonly key?: IdempotencyKey | undefined

@@ -18,7 +18,6 @@ export type Order = Readonly<ReturnType<typeof toOrder>>
 
 export type Batch = Readonly<ReturnType<typeof readGeneral>> & { readonly orders: readonly Order[] }
 
-/** Holds the parts of a batch whose shape is right. */
 export type ReadableBatch = Partial<Omit<Batch, 'orders'>> & { readonly orders: readonly (Order | undefined)[] }
 
 type ReadBatch =

@@ -36,7 +36,6 @@ export const WaybillParams = Type.Object({ waybill: Type.String({ description: '
 const MerchantQuery = listQuery(orderPageFields, merchantFilters)
 const StaffQuery = listQuery(orderPageFields, staffFilters)
 
-/** Serves a merchant's own orders, and the status of one. */
 export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const about = { operationId: 'listOrders', summary: 'List your orders, newest first' }
   addList(app, options, about, MerchantQuery)

@@ -80,7 +80,6 @@ export const moveIn = async (
   return { kind: 'moved', waybills, replayed: false }
 }
 
-/** Returns the errors that all points find. */
 export const checkPoints = async (
   tx: Tx,
   points: readonly MovePoint[],

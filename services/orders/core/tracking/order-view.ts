@@ -137,6 +137,5 @@ const sign = (key: string, waybill: string): string => hash('sha256', key + wayb
 export const isSigned = ({ linkKeys }: Pick<Catalogue, 'linkKeys'>, waybill: string, code: unknown): boolean =>
   linkKeys.some(key => code === sign(key, waybill))
 
-/** Writes the signed link to the page of a parcel. */
 export const writeTrackingUrl = (publicUrl: string, catalogue: Catalogue, waybill: string): string =>
   `${publicUrl.replace(/\/$/, '')}/t/${catalogue.tenant}/${encodeURIComponent(waybill)}/${signWaybill(catalogue, waybill)}`
