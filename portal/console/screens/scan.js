@@ -78,7 +78,8 @@ const Scanner = ({ list, form }) => {
 export const Print = ({ waybills }) => {
   const button = (/** @type {string} */ path, /** @type {object} */ body, /** @type {string} */ text) => {
     const options = { method: 'POST', body: { waybill_numbers: waybills, ...body }, as: /** @type {const} */ ('blob') }
-    return html`<${Act} run=${async () => saveFile(await callOrders(`/order/${path}`, options), `${path}.pdf`)}>${text}<//>`
+    const save = async () => saveFile(await callOrders(`/order/${path}`, options), `${path}.pdf`)
+    return html`<${Act} run=${save}>${text}<//>`
   }
   return html`<div class="row">
     ${may('printAnyLabels') && button('labels', { layout: '100x150' }, t('labels'))}

@@ -175,7 +175,8 @@ export const releaseHeld = async (tx: Tx, people: readonly (Person & Partial<Con
  * again before it is sent.
  */
 export const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[]): Promise<number> => {
-  const freeSql = sql`m.tenant_id = ${tenant} and m.phone_number_id = any(${phoneNumberIds}::text[]) and c.plan = 'free'`
+  const freeSql = sql`m.tenant_id = ${tenant} and c.plan = 'free'
+    and m.phone_number_id = any(${phoneNumberIds}::text[])`
   return release(tx, sql`channels c using (tenant_id, phone_number_id)`, freeSql, 'the channel is paid now')
 }
 

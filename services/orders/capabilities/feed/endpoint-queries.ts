@@ -126,8 +126,8 @@ export const replay = async (
   ref: EndpointRef,
   { from, to }: { from: string; to: string },
 ): Promise<number | 'running' | 'disabled' | undefined> => {
-  const stateSql = `select position, state, replay_to is not null as "isRunning" from webhook_endpoints where ${endpointSql}
-    for update`
+  const stateSql = `select position, state, replay_to is not null as "isRunning" from webhook_endpoints
+    where ${endpointSql} for update`
   const [endpoint] = await tx.rows(stateSql, toValues(ref))
   if (!endpoint) return undefined
   if (endpoint.isRunning) return endpoint.state === 'enabled' ? 'running' : 'disabled'

@@ -25,8 +25,8 @@ const readAtOnce = 2_000
 const followedMilliseconds = 24 * 3_600_000
 
 /**
- * Creates the housekeeping that stores the numbers that earlier versions wrote as `toPhoneColumns` does, also those that
- * they write within a day of this process's start. Returns how many orders it read.
+ * Creates the housekeeping that stores the numbers that earlier versions wrote as `toPhoneColumns` does, also those
+ * that they write within a day of this process's start. Returns how many orders it read.
  */
 export const fillPhones = () => {
   const end = performance.now() + followedMilliseconds

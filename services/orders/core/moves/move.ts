@@ -121,8 +121,8 @@ const writeMoves = (tx: Tx, move: LockedMove & Pick<Move, 'traceparent'>) => {
 }
 
 /**
- * Lists the orders among `waybills` that had a failed delivery, for `update orders … from`. `failedKeys` has the statuses
- * of failed deliveries; null: the move delivers nothing, and the list is null. Citus refuses a query per order
+ * Lists the orders among `waybills` that had a failed delivery, for `update orders … from`. `failedKeys` has the
+ * statuses of failed deliveries; null: the move delivers nothing, and the list is null. Citus refuses a query per order
  * below `set`.
  */
 export const failedSql = (waybills: string, failedKeys: string): string => `(
