@@ -31,7 +31,7 @@ const sumUp = (/** @type {Row[]} */ good, /** @type {'cod' | 'price'} */ name) =
 const sayLater = (/** @type {Row[]} */ good, /** @type {any} */ messages) =>
   new Set(good.map(({ values }) => values.customer_phone)).size > messages?.may_leave_today &&
   html`<p class="notice">${t('upload.later', { count: number(messages.may_leave_today) })}
-    ${messages.opens_at && ' ' + t('upload.opens', { time: dateTime(messages.opens_at) })}</p>`
+    ${messages.opens_at && ` ${t('upload.opens', { time: dateTime(messages.opens_at) })}`}</p>`
 
 /** Shows the buttons that book: as confirmed orders where the company lets merchants confirm, or else as drafts. */
 const BookButtons = ({ good, changed, start }) => {
