@@ -67,10 +67,8 @@ const HttpUrl = (form: string, description: string, isSecret = false) =>
     }),
   )
 
-/** Describes the public URL of a service. */
 export const PublicUrl = (description: string) => HttpUrl('^https?://[^/?#@\\s]+(/[^?#\\s]*)?$', description)
 
-/** Describes the URL of the other service. */
 export const ServiceUrl = (description: string) => HttpUrl('^https?://[^/?#]+/?$', description)
 
 /** Describes the origins of the console, for orders. */

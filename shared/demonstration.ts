@@ -41,7 +41,6 @@ const secrets: Readonly<Record<string, string>> = {
   WEBHOOK_KEYS: readKey(demonstration.webhookKey),
 }
 
-/** Lists the names of the settings that hold a demonstration secret. */
 export const findDemonstrationSecrets = (settings: Settings): string[] =>
   Object.keys(settings).filter(name => {
     const [value, secret] = [settings[name], secrets[name]]

@@ -136,8 +136,8 @@ const isLong = ({ digits }: Piece): boolean => digits.length >= minDigits
 const readPart = (pieces: readonly Piece[], country: string, isAlone: boolean): Found => {
   const [first] = pieces as [Piece, ...Piece[]]
   if (pieces.length === 1) return readPiece(first, country, isAlone)
-  const own = isLong(first) ? readPiece(first, country, false) : none
-  if (own.number === undefined && pieces.filter(isLong).length < 2) {
+  const whole = isLong(first) ? readPiece(first, country, false) : none
+  if (whole.number === undefined && pieces.filter(isLong).length < 2) {
     const number = readUsual(pieces.map(({ digits }) => digits).join(''), country)
     if (number !== undefined) return { number, holdsMore: false }
   }

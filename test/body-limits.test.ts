@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { build as buildNotifier } from '../services/notifier/test/portal.ts'
-import { batchReader } from '../services/orders/core/booking/read-batch.ts'
+import { createBatchReader } from '../services/orders/core/booking/read-batch.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 
@@ -99,7 +99,7 @@ const measureFastest = (work: () => unknown): number =>
 
 t.test('checks no order in a list that is too long', t => {
   const bytes = Buffer.from(JSON.stringify(batch(Array(15_000).fill(order()))))
-  const read = batchReader(1000)
+  const read = createBatchReader(1000)
   const [whole, parsing] = [
     measureFastest(() => read(JSON.parse(bytes.toString()), bytes)),
     measureFastest(() => JSON.parse(bytes.toString())),

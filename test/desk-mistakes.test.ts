@@ -3,7 +3,7 @@ import t from 'tap'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import { launchBrowser } from './browser.ts'
-import { chooseOrigin, fillParcel, openDesk } from './desk.ts'
+import { chooseOrigin, fillParcel, openDesk, showDesk } from './desk.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
@@ -143,6 +143,20 @@ if (browser) {
     for (const line of [502, 503])
       t.equal(await page.locator(`#row-${line}-order_no`).inputValue(), `B-${line + 1999}`, 'not checked yet')
     await uploadMore(page)
+    await page.close()
+  })
+
+  t.test('the check says that messages leave later than today', async t => {
+    const page = await open()
+    await page.route('**/order/bulk?dry_run=true', async route => {
+      const response = await route.fetch()
+      const messages = { may_leave_today: 0, opens_at: '2026-03-02T03:30:00.000Z' }
+      await route.fulfill({ response, json: { ...(await response.json()), messages } })
+    })
+    await check(page, sheetOf(2, 4001))
+    await page.getByText('Messages may reach only 0 more people today').waitFor()
+    await page.getByText('Messages leave again from about 2 Mar, 09:00.').waitFor()
+    await showDesk(t, page, 'later')
     await page.close()
   })
 

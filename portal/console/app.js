@@ -1,9 +1,9 @@
 import { instead } from '../kit/actions.js'
-import { listServed, own } from '../kit/api.js'
+import { callOrders, listServed } from '../kit/api.js'
 import { t } from '../kit/i18n.js'
 import { html, useEffect } from '../kit/preact.js'
 import { show } from '../kit/shell.js'
-import { waybillIn } from './scan-list.js'
+import { findWaybill } from './scan-list.js'
 import { Cash } from './screens/cash.js'
 import { Channels } from './screens/channels.js'
 import { Conversations } from './screens/conversations.js'
@@ -38,7 +38,7 @@ const screens = {
 
 const find = instead(event => {
   const text = String(new FormData(event.currentTarget).get('q')).trim()
-  if (text) location.hash = `#/find?${new URLSearchParams({ q: waybillIn(text) ?? text })}`
+  if (text) location.hash = `#/find?${new URLSearchParams({ q: findWaybill(text) ?? text })}`
 })
 
 /** Moves the focus to the search field on `/`, except from within another field. */
@@ -66,7 +66,7 @@ const Search = ({ query }) => {
 }
 
 const readMe = async (options = {}) => {
-  const { operations, ...me } = (await own('/me', options)).data
+  const { operations, ...me } = (await callOrders('/me', options)).data
   return { ...me, operations: operations.filter(each => listServed().includes(each)) }
 }
 

@@ -1,6 +1,6 @@
 // Asks what the recipients of delivered parcels paid, and who has the cash, before a move books it.
-import { own } from '../kit/api.js'
-import { money, number, sum, t } from '../kit/i18n.js'
+import { callOrders } from '../kit/api.js'
+import { companyMoney, money, number, t } from '../kit/i18n.js'
 import { html, useState } from '../kit/preact.js'
 import { getSession, may } from '../kit/session.js'
 import { column, Field, Table, Two, useLive } from '../kit/ui.js'
@@ -71,7 +71,7 @@ export const useCollection = (orders, books) => {
 }
 
 const readHolders = async (/** @type {AbortSignal} */ signal) =>
-  may('getCash') ? (await own('/cash', { signal })).data.people.map(({ name }) => name) : []
+  may('getCash') ? (await callOrders('/cash', { signal })).data.people.map(({ name }) => name) : []
 
 const options = () => methods.map(id => html`<option key=${id} value=${id}>${t(`collect.${id}`)}</option>`)
 
@@ -115,7 +115,7 @@ export const Collection = ({ of: { by, setBy, payments, hasCash, change } }) => 
   const common = payments.every(({ method }) => method === first) ? first : ''
   const waybills = payments.map(({ waybill }) => waybill)
   return html`<fieldset class="stack"><legend>${t('collect.title', { count: number(payments.length) })}</legend>
-    <p>${t('collect.sum', { amount: sum(cash) })}</p>
+    <p>${t('collect.sum', { amount: companyMoney(cash) })}</p>
     ${
       hasCash &&
       html`<${Field} id="collected-by" label=${t('collect.by')} hint=${t('collect.hint')} value=${by} maxlength="200"

@@ -1,5 +1,5 @@
 // Finds the names of people of whom the notifier knows only the phone number.
-import { own, withQuery } from '../kit/api.js'
+import { callOrders, withQuery } from '../kit/api.js'
 import { t } from '../kit/i18n.js'
 import { getSession, may } from '../kit/session.js'
 import { useLive } from '../kit/ui.js'
@@ -11,7 +11,7 @@ const names = new Map()
 const readName = phone => {
   const key = `${getSession().tenant} ${phone}`
   const read = () =>
-    own(withQuery('/order', { phone: `+${phone}`, per_page: 1 })).then(
+    callOrders(withQuery('/order', { phone: `+${phone}`, per_page: 1 })).then(
       ({ data }) => data[0]?.customer_name,
       () => void names.delete(key),
     )

@@ -1,5 +1,5 @@
 // Keeps the scanned waybills, and the response of the service to each. Only the waybills outlive the page.
-import { own } from '../kit/api.js'
+import { callOrders } from '../kit/api.js'
 import { statusName, t } from '../kit/i18n.js'
 import { useEffect, useRef, useState } from '../kit/preact.js'
 import { getSession, readStored } from '../kit/session.js'
@@ -22,7 +22,7 @@ const storageKey = () => {
  * Finds a waybill in typed text, or in the address in the QR code of one of this company's labels.
  * @param {string} text
  */
-export const waybillIn = text => {
+export const findWaybill = text => {
   const [, tenant, end = text.trim()] = /^https?:\/\/\S+\/t\/([^/]+)\/([^/?#]+)/i.exec(text.trim()) ?? []
   if (tenant && tenant.toLowerCase() !== getSession().tenant.toLowerCase()) return undefined
   const waybill = decode(end)
@@ -62,7 +62,7 @@ export const useScanList = (isStored = true) => {
   }
   /** Resolves to the item in its new state. undefined: the item was dropped meanwhile. */
   const check = async (/** @type {string} */ waybill) => {
-    await own(`/order/${encodeURIComponent(waybill)}`).then(
+    await callOrders(`/order/${encodeURIComponent(waybill)}`).then(
       ({ data }) => set(waybill, { order: data, error: undefined, isRead: true }),
       error => set(waybill, { order: undefined, error, isRead: true }),
     )

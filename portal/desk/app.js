@@ -1,5 +1,6 @@
-import { listServed, own } from '../kit/api.js'
+import { callOrders, listServed } from '../kit/api.js'
 import { Failures } from '../kit/failures.js'
+import { t } from '../kit/i18n.js'
 import { lazy } from '../kit/lazy.js'
 import { html } from '../kit/preact.js'
 import { getSession, may } from '../kit/session.js'
@@ -8,27 +9,31 @@ import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
 
 const screens = {
-  upload: { Screen: lazy('upload', async () => (await import('./upload/upload.js')).Upload) },
-  book: { Screen: lazy('book', async () => (await import('./screens/book.js')).Book) },
+  upload: { Screen: lazy(async () => (await import('./upload/upload.js')).Upload) },
+  book: { Screen: lazy(async () => (await import('./screens/book.js')).Book) },
   orders: { Screen: Orders },
   parcel: { Screen: Parcel, isHidden: true },
   failures: {
     Screen: props => html`<${Failures} ...${props} mayDecide=${may('instructOrder')} />`,
     needs: 'listFailedDeliveries',
   },
-  money: { Screen: lazy('money', async () => (await import('./screens/money.js')).Money), needs: 'getBalance' },
+  money: { Screen: lazy(async () => (await import('./screens/money.js')).Money), needs: 'getBalance' },
   webhooks: {
-    Screen: lazy('webhooks', async () => (await import('./screens/webhooks.js')).Webhooks),
+    Screen: lazy(async () => (await import('./screens/webhooks.js')).Webhooks),
     needs: 'listWebhooks',
   },
-  access: { Screen: lazy('access', async () => (await import('./screens/access.js')).Access), needs: 'listTokens' },
+  access: {
+    Screen: lazy(async () => (await import('./screens/access.js')).Access),
+    needs: 'listTokens',
+    title: () => t(may('listPeople') ? 'menu.access' : 'access.programs'),
+  },
 }
 
 /** Lists the operations that clerks may not use and that decide what the desk shows. */
 const forOwners = ['listWebhooks', 'listTokens', 'approveOwnInvoice']
 
 const readMe = async (options = {}) => {
-  const { merchant: of, person, email, role, tenant: company } = (await own('/user/get-current', options)).data
+  const { merchant: of, person, email, role, tenant: company } = (await callOrders('/user/get-current', options)).data
   // The session names the company as the person typed it.
   const tenant = { ...company, id: getSession().tenant, name: of.name }
   const operations = listServed().filter(each => role === 'owner' || !forOwners.includes(each))

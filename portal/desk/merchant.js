@@ -1,7 +1,7 @@
 // Sends the requests that several screens share, and keeps the values that the browser remembers for them.
 
 import { saveFile } from '../kit/actions.js'
-import { ApiError, own } from '../kit/api.js'
+import { ApiError, callOrders } from '../kit/api.js'
 import { getSession } from '../kit/session.js'
 
 const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeout(resolve, seconds * 1000))
@@ -32,7 +32,7 @@ export const saveLabels = async waybills => {
   const warnings = []
   for (const [index, waybill_numbers] of chunk(waybills, labelsAtOnce).entries()) {
     const body = { waybill_numbers, layout: 'a4x4' }
-    const file = await own('/order/labels', { method: 'POST', body, as: 'blob' })
+    const file = await callOrders('/order/labels', { method: 'POST', body, as: 'blob' })
     warnings.push(saveFile(file, `labels-${index + 1}.pdf`) ?? [])
   }
   return warnings.flat().join(' ')
@@ -40,11 +40,14 @@ export const saveLabels = async waybills => {
 
 /** @param {AbortSignal} signal */
 export const readBusinesses = async signal =>
-  (await own('/business?noPagination=1', { signal })).data.map(({ id, name }) => ({ id: String(id), label: name }))
+  (await callOrders('/business?noPagination=1', { signal })).data.map(({ id, name }) => ({
+    id: String(id),
+    label: name,
+  }))
 
 /** Reads the names of the statuses in which orders begin, and whether the company lets merchants confirm a draft. */
 export const readStatuses = async (/** @type {AbortSignal} */ signal) => {
-  const { data } = await own('/order/status-list', { signal })
+  const { data } = await callOrders('/order/status-list', { signal })
   const [draft, confirmed] = ['key_1', 'key_2'].map(key => data.find(status => status.key === key))
   const mayConfirm = confirmed?.before_statuses.includes('key_1') ?? false
   return { draft: draft?.name ?? '', confirmed: confirmed?.name ?? '', mayConfirm }

@@ -104,13 +104,13 @@ const send = async (url, { method = 'GET', body, key, ifMatch, signal, as = 'jso
   throw new ApiError(message, { status: response.status, code, errors, retryAfter })
 }
 
-const ownPath = face === 'desk' ? '/api/public/merchant' : '/api/staff'
+const ordersPath = face === 'desk' ? '/api/public/merchant' : '/api/staff'
 
 /** Sends a request to the face's own part of orders. @param {string} path such as /order @param {Options} [options] */
-export const own = (path, options = {}) => request(ordersUrl + ownPath + path, options)
+export const callOrders = (path, options = {}) => request(ordersUrl + ordersPath + path, options)
 
 /** @param {string} path such as /api/messages @param {Options} [options] */
-export const notifier = (path, options = {}) => request(notifierUrl + path, options)
+export const callNotifier = (path, options = {}) => request(notifierUrl + path, options)
 
 /** Returns a path with the given values as its query. @param {string} path @param {Record<string, unknown>} query */
 export const withQuery = (path, query) => {

@@ -1,7 +1,7 @@
 // Builds forms, whose fields show their errors under them.
 
 import { announced, Button, ErrorText, instead, useAction } from './actions.js'
-import { newKeys, own, withQuery } from './api.js'
+import { callOrders, newKeys, withQuery } from './api.js'
 import { t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { Field, useLive } from './ui.js'
@@ -14,7 +14,7 @@ const findOnly = items => (items.length === 1 ? items[0] : undefined)
 /** @param {{ id?: string, name?: string }} wanted @param {AbortSignal} signal @returns {Promise<Option[]>} */
 export const findCities = async ({ id, name = '' }, signal) => {
   const path = withQuery('/city', { id, name: name.replace(/,.*/, ''), per_page: 100 })
-  return (await own(path, { signal })).data.map(({ id, name, state }) => ({
+  return (await callOrders(path, { signal })).data.map(({ id, name, state }) => ({
     id: String(id),
     name,
     label: `${name}, ${state.name}`,
@@ -24,7 +24,7 @@ export const findCities = async ({ id, name = '' }, signal) => {
 /** @param {{ id?: string, name?: string }} wanted @param {AbortSignal} signal @returns {Promise<Option[]>} */
 export const findMerchants = async ({ id, name = '' }, signal) => {
   const path = withQuery('/merchant', { id, name: name.replace(/ \(\d+\)$/, ''), limit: 20 })
-  return (await own(path, { signal })).data.map(({ id, name }) => ({ id: String(id), label: `${name} (${id})` }))
+  return (await callOrders(path, { signal })).data.map(({ id, name }) => ({ id: String(id), label: `${name} (${id})` }))
 }
 
 const orderProps = {
@@ -134,7 +134,7 @@ export const Control = (/** @type {any} */ { options, find, none, onValue, ...fi
 export const usePost = () => {
   const keys = useRef(newKeys())
   return async (/** @type {string} */ path, /** @type {Record<string, unknown>} */ body) => {
-    const response = await announced(own(path, { method: 'POST', body, key: keys.current.of([path, body]) }))
+    const response = await announced(callOrders(path, { method: 'POST', body, key: keys.current.of([path, body]) }))
     keys.current.done()
     return /** @type {any} */ (response)
   }

@@ -50,7 +50,7 @@ export const money = (amount, currency) => {
 }
 
 /** Writes an amount in the currency of the company. @param {number} amount */
-export const sum = amount => money(amount, getSession().me?.tenant.currency ?? '')
+export const companyMoney = amount => money(amount, getSession().me?.tenant.currency ?? '')
 
 /** Formats in the company's time zone. @param {Intl.DateTimeFormatOptions} options */
 const format = options => (/** @type {string} */ iso) =>

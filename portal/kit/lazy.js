@@ -5,8 +5,8 @@ import { t } from './i18n.js'
 import { html, useLayoutEffect } from './preact.js'
 import { Live, useLive } from './ui.js'
 
-/** Returns a screen with the heading of the menu's entry until `load` has read its component. */
-export const lazy = (/** @type {string} */ name, /** @type {() => Promise<any>} */ load) => {
+/** Returns a screen with its title as the heading until `load` has read its component. */
+export const lazy = (/** @type {() => Promise<any>} */ load) => {
   /** @type {any} */
   let Loaded
   const read = async () => {
@@ -17,10 +17,10 @@ export const lazy = (/** @type {string} */ name, /** @type {() => Promise<any>} 
   }
   return (/** @type {any} */ props) => {
     const found = useLive(read)
-    // The screen's own heading takes the focus from that of the menu's entry.
+    // The heading of the loaded screen takes the focus from the title.
     useLayoutEffect(() => found.data && document.querySelector('h1')?.focus(), [found.data])
     return Loaded
       ? html`<${Loaded} ...${props} />`
-      : html`<h1 tabindex="-1">${t(`menu.${name}`)}</h1><${Live} of=${found}>${() => null}<//>`
+      : html`<h1 tabindex="-1">${props.title}</h1><${Live} of=${found}>${() => null}<//>`
   }
 }

@@ -1,7 +1,7 @@
 // Builds the parts of lists: filters, which the address holds so that people can share a link to a list, and pages.
 
 import { Button } from './actions.js'
-import { own, withQuery } from './api.js'
+import { callOrders, withQuery } from './api.js'
 import { Control } from './form.js'
 import { t } from './i18n.js'
 import { html, useEffect, useState } from './preact.js'
@@ -48,9 +48,9 @@ export const Filters = ({ screen, query, fields, first = /** @type {any} */ (und
 
 /**
  * Reads a list page by page, and again every `seconds` (0: never). Begins again when the path or the query changes.
- * @param {string} path @param {Record<string, unknown>} query @param {typeof own} [send] to another service
+ * @param {string} path @param {Record<string, unknown>} query @param {typeof callOrders} [send] to another service
  */
-export const usePages = (path, query = {}, seconds = 0, send = own) => {
+export const usePages = (path, query = {}, seconds = 0, send = callOrders) => {
   const list = withQuery(path, query)
   const [at, setAt] = useState({ list, cursors: [''] })
   const cursors = at.list === list ? at.cursors : ['']

@@ -1,7 +1,7 @@
 // Builds the frame of a face: the sign-in form, the menu, the open screen.
 
 import { instead } from './actions.js'
-import { own, readSettings, watchWaiting } from './api.js'
+import { callOrders, readSettings, watchWaiting } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
 import { changeSession, may, useSession } from './session.js'
@@ -10,8 +10,8 @@ import { SignIn } from './sign-in.js'
 /**
  * Maps the first part of the address after `#/` to a screen; any other address opens the first screen. A screen is not
  * there for a person who may not use the operation that it `needs`; the menu also omits a screen if `isHidden` is set.
- * A screen gets `params` (the other parts) and `query`.
- * @typedef {Record<string, { Screen: any, needs?: string, isHidden?: boolean }>} Screens
+ * A screen gets its `title`, by default the text `menu.` and its name, `params` (the other parts) and `query`.
+ * @typedef {Record<string, { Screen: any, needs?: string, isHidden?: boolean, title?: () => string }>} Screens
  * @typedef {{ screens: Screens, readMe: (options?: object) => Promise<any>, Search?: any }} Face
  */
 
@@ -32,6 +32,9 @@ const readHash = (hash, screens) => {
   }
 }
 
+const getTitle = (/** @type {Screens} */ screens, /** @type {string} */ name) =>
+  screens[name].title?.() ?? t(`menu.${name}`)
+
 /** Selects the screens that the person may use. @param {Screens} screens @returns {Screens} */
 const selectOpen = screens =>
   Object.fromEntries(Object.entries(screens).filter(([, { needs }]) => !needs || may(needs)))
@@ -47,7 +50,7 @@ const useHash = (/** @type {Screens} */ screens) => {
 }
 
 const signOut = () => {
-  own('/logout', { method: 'POST', body: {} }).catch(() => {})
+  callOrders('/logout', { method: 'POST', body: {} }).catch(() => {})
   changeSession({ token: null, me: null })
 }
 
@@ -73,7 +76,7 @@ const Top = ({ me, route, onLanguage, screens, Search }) => html`
         .map(
           ([name]) =>
             html`<a key=${name} href=${`#/${name}`} aria-current=${name === route.name ? 'page' : undefined}>
-              ${t(`menu.${name}`)}</a>`,
+              ${getTitle(screens, name)}</a>`,
         )}
     </nav>
   </header>`
@@ -89,7 +92,8 @@ const Main = ({ route, me, screens }) => {
   }, [place, route.query.q, getLanguage()])
   useLayoutEffect(() => heading().focus(), [place, route.query.q, me])
   return html`<main id="main" tabindex="-1" ref=${main}>
-    <${Screen} key=${place} params=${route.params} query=${route.query} /></main>`
+    <${Screen} key=${place} title=${getTitle(screens, route.name)} params=${route.params} query=${route.query} />
+  </main>`
 }
 
 /** Says that a service has not responded for five seconds. The element is always there: screen readers watch it. */

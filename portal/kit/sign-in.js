@@ -1,5 +1,5 @@
 import { Button, ErrorText, instead, useAction } from './actions.js'
-import { ApiError, own } from './api.js'
+import { ApiError, callOrders } from './api.js'
 import { t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { changeSession, getSession } from './session.js'
@@ -17,7 +17,7 @@ const signIn = async (readMe, { tenant, email, password }) => {
   if (!isTenantId.test(tenant.trim())) throw new ApiError(t('sign_in.wrong'), { status: 422 })
   changeSession({ tenant: tenant.trim() })
   const body = { email: email.trim(), password }
-  const { token } = await own('/login', { method: 'POST', body }).catch(error => {
+  const { token } = await callOrders('/login', { method: 'POST', body }).catch(error => {
     const { status, retryAfter } = error
     if (status === 422) throw new ApiError(t('sign_in.wrong'), { status })
     throw status === 429 ? new ApiError(t('sign_in.too_many'), { status, retryAfter }) : error

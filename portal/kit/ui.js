@@ -91,7 +91,6 @@ export const MessageStatus = ({ status }) =>
 
 export const Time = ({ at }) => html`<time datetime=${at}>${dateTime(at)}</time>`
 
-/** Shows a phone number that a phone calls. */
 export const PhoneLink = ({ phone }) => {
   const number = phone.replace(/(?<=\p{Nd}.*)\p{L}.*/su, '').replace(/[^\p{Nd}+]/gu, '')
   return html`<a href=${`tel:${number}`}>${phone}</a>`
@@ -100,7 +99,6 @@ export const PhoneLink = ({ phone }) => {
 export const ParcelLink = ({ waybill, ...more }) =>
   html`<a href=${`#/parcel/${encodeURIComponent(waybill)}`} ...${more}>${waybill}</a>`
 
-/** Shows a value with another value below it. */
 export const Two = ({ first, second }) => html`<span>${first}<br /><span class="soft">${second}</span></span>`
 
 /**

@@ -13,7 +13,7 @@ import type { Capabilities, Core } from './capability.ts'
 import { createStaffReader, type SessionLimits } from './core/access/sessions.ts'
 import { createKeyCheck } from './core/channels/check-keys.ts'
 import { channelRoutes } from './core/channels/routes.ts'
-import { createTokenKeeper, listAppSecrets } from './core/channels/secrets.ts'
+import { createAppSecretLister, createTokenKeeper } from './core/channels/secrets.ts'
 import { createCatalogueSyncs, createSyncChannel } from './core/channels/sync-templates.ts'
 import { conversationRoutes } from './core/conversations/routes.ts'
 import { costRoutes } from './core/costs/routes.ts'
@@ -61,21 +61,24 @@ export const createNotifier = async (options: NotifierOptions) => {
   const coreWorkers = createWorkers({ ...options, tokens, keys, counters, syncDue, housekeeping })
   const onQueued = () => coreWorkers.queue.wake()
   const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes, publicUrl, serviceToken } = options
-  const ofMessages = { pool, orders, syncLacking, product: options.api.product, maxMessages, maxBodyBytes }
-  const core: Core = { ...ofMessages, keyring, api: options.api, publicUrl, onQueued }
+  const messaging = { pool, orders, syncLacking, product: options.api.product, maxMessages, maxBodyBytes }
+  const core: Core = { ...messaging, keyring, api: options.api, publicUrl, onQueued }
   const started = loaded.flatMap(capability => capability.start?.(core) ?? [])
 
-  await app.register(webhookRoutes, {
-    pool,
-    keyring,
-    listAppSecrets: (tx, channels, skips) => listAppSecrets(keyring)(tx, channels, skips).catch(keys.refuse),
-    strangersPerMinute: options.addressLimits?.refusals,
-    onReleased: onQueued,
-    onActions: () => coreWorkers.actions.wake(),
-    onApproved: () => coreWorkers.catalogues.wake(),
-    onFact: counters.countFacts,
-    logger,
-    tracer,
+  await app.register(async webhooks => {
+    webhooks.setErrorHandler(keys.refuse)
+    await webhooks.register(webhookRoutes, {
+      pool,
+      keyring,
+      listAppSecrets: createAppSecretLister(keyring),
+      strangersPerMinute: options.addressLimits?.refusals,
+      onReleased: onQueued,
+      onActions: () => coreWorkers.actions.wake(),
+      onApproved: () => coreWorkers.catalogues.wake(),
+      onFact: counters.countFacts,
+      logger,
+      tracer,
+    })
   })
   await app.register(eventRoutes, { pool, serviceToken, tracer, onQueued, onProcessed: counters.countEvents })
   await app.register(faceRoutes, { face: 'console', path: '/portal', ordersUrl: options.ordersPublicUrl })
@@ -84,7 +87,7 @@ export const createNotifier = async (options: NotifierOptions) => {
     acceptJson(staff)
     staff.setErrorHandler(keys.refuse)
     admitStaff(staff, createStaffReader(options), options.requestsPerMinute)
-    await staff.register(sendRoutes, { ...ofMessages, onQueued })
+    await staff.register(sendRoutes, { ...messaging, onQueued })
     await staff.register(listRoutes, { pool })
     await staff.register(costRoutes, { pool })
     const beforeSealing = keys.refuseWrongNewest

@@ -49,5 +49,4 @@ export interface Connections {
   readonly withKeyring: <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>) => Promise<Result>
 }
 
-/** Holds the capabilities that are loaded, by name. */
 export type Capabilities = ReadonlyMap<string, Capability>

@@ -2,7 +2,7 @@ import { createGauges } from '@courier/shared/edge/metrics.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { Counter, type Registry } from 'prom-client'
-import { selectSilentSince, silentMinutes } from './core/channels/silent.ts'
+import { silentMinutes, silentSinceSql } from './core/channels/silent.ts'
 import type { Tx } from './core/database/tables.ts'
 import { maxCounted, selectCount } from './core/messages/summary.ts'
 
@@ -58,7 +58,7 @@ const gauges = {
   ],
   channels_without_statuses: [
     `Channels whose accepted messages have had no status for ${silentMinutes} minutes.`,
-    `(select count(*)::integer from channels c where (${selectSilentSince}) is not null)`,
+    `(select count(*)::integer from channels c where (${silentSinceSql}) is not null)`,
   ],
   portfolio_limit_used_share: [
     'The largest share of a messaging limit that is used, 0 to 1, of all portfolios.',

@@ -1,6 +1,5 @@
 import { CourierEvents } from '@courier/shared/contract/order-events.ts'
 
-/** Describes the request that the relay sends. */
 const orderEvents = {
   tags: ['internal'],
   operationId: 'orderEvents',

@@ -42,7 +42,6 @@ export const capabilities = {
   restoring: { load: async () => (await import('./capabilities/restoring/capability.ts')).restoring },
 } as const satisfies Readonly<Record<string, OrdersCapability>>
 
-/** Describes the company file of the capabilities that are loaded. */
 export const createCompanyFile = (loaded: Capabilities): CompanyFile => ({
   parts: [...loaded.values()].flatMap(({ company }) => company ?? []),
   leftOut: Object.entries<OrdersCapability>(capabilities).flatMap(([name, { companyFields = [] }]) =>

@@ -73,5 +73,4 @@ export interface Capability {
   readonly repair?: (tx: Tx, tenant: string, since: Date | undefined) => Promise<Readonly<Record<string, number>>>
 }
 
-/** Holds the capabilities that are loaded, by name. */
 export type Capabilities = ReadonlyMap<string, Capability>

@@ -14,7 +14,6 @@ import { type Static, Type } from '@sinclair/typebox'
 import { capabilities } from './capabilities.ts'
 import { notifierSettings } from './core/relay/settings.ts'
 
-/** Lists the settings of the operator's commands. */
 export const databaseSettings = {
   ORDERS_DATABASE_URL: PostgresUrl('the database of orders, as a role that reads and writes but owns nothing'),
   ORDERS_MIGRATE_DATABASE_URL: Type.Optional(

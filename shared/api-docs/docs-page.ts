@@ -5,7 +5,6 @@ import type { FastifyInstance } from 'fastify'
 import { escapeHtml } from '../escape-html.ts'
 import { type OpenApi, selectPart } from './openapi.ts'
 
-/** Describes the readers of a part of the documentation. */
 export interface Audience {
   /** Names the page in its path. */
   name: string

@@ -96,9 +96,9 @@ export const makeExample = (schema: Schema, name = '', known: unknown = values[n
   if (items) return items.type === 'string' && !items.examples ? [] : [makeExample(items, name)]
   if (type === 'string') return isTime.test(name) ? '2026-02-19T19:06:23.000Z' : 'text'
   if (type !== 'object') return type === 'boolean' ? true : type === 'null' ? null : minimum
-  const own = isObject(known) ? known : {}
+  const record = isObject(known) ? known : {}
   const shown = Object.entries(properties).filter(([field, inner]) => required.includes(field) || inner.examples)
-  return Object.fromEntries(shown.map(([field, inner]) => [field, makeExample(inner, field, own[field])]))
+  return Object.fromEntries(shown.map(([field, inner]) => [field, makeExample(inner, field, record[field])]))
 }
 
 export const readLiterals = (schema: Schema): readonly unknown[] =>

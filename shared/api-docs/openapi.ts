@@ -70,8 +70,8 @@ export const selectPart = (document: OpenApi, tags: readonly string[]): OpenApi 
   const part = structuredClone(document)
   for (const paths of [part.paths, part.webhooks ?? {}])
     for (const [path, operations] of Object.entries(paths)) {
-      for (const [method, { tags: own = [] }] of Object.entries(operations))
-        if (!own.some(tag => tags.includes(tag))) delete operations[method]
+      for (const [method, { tags: given = [] }] of Object.entries(operations))
+        if (!given.some(tag => tags.includes(tag))) delete operations[method]
       if (Object.keys(operations).length === 0) delete paths[path]
     }
   part.tags = part.tags.filter(({ name }) => tags.includes(name))
@@ -157,7 +157,6 @@ const listExamples = (schema: Schema, given?: Media['examples']): Pick<Media, 'e
   return given ? { examples: given } : { example: makeExample(schema) }
 }
 
-/** Collects the schemas that others refer to by name. */
 class Components {
   readonly #schemas = new Map<string, Schema>()
 

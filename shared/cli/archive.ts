@@ -58,7 +58,6 @@ export const addArchive = (program: Command, withPool: WithPool, archivable: Arc
       if (dryRun) print('Nothing was written or deleted: this was a dry run.')
     })
 
-/** Archives these kinds of rows of all tenants. */
 export const archive = async (
   pool: pg.Pool,
   kinds: readonly TakeOld[],

@@ -12,7 +12,6 @@ export interface Change {
   details?: string[]
 }
 
-/** Describes the outcome of a file or of a command. */
 export type Applied =
   | { kind: 'applied'; changes: Change[]; warnings?: string[] }
   | { kind: 'refused'; errors: FieldErrors }
@@ -24,7 +23,6 @@ export const printApplied = (what: string, result: Applied, options: { dryRun: b
   process.exitCode = 1
 }
 
-/** Compares existing rows with desired ones, both by id. */
 export const compare = (
   kind: string,
   before: ReadonlyMap<string, string>,

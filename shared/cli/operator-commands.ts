@@ -42,7 +42,6 @@ interface TokenCommands<Request> {
   readonly list: (pool: pg.Pool, tenant?: string) => Promise<Parameters<typeof printTable>[0]>
 }
 
-/** Adds the commands `token …`. */
 export const addTokenCommands = <Request>(
   program: Command,
   withPool: WithPool,

@@ -23,12 +23,11 @@ export const createTokenBy = async <Tables>(
   insert: (tx: TenantTransaction<Tables>, expiresAt: Date | null) => Promise<Created>,
 ): Promise<Created> => {
   const expiresAt = expires === undefined ? null : readTime(expires)
-  const isNoFuture = () =>
-    new UsageError(`--expires must be a future time such as 2027-01-31T00:00:00Z, not ${expires}`)
-  if (expiresAt === undefined) throw isNoFuture()
+  const refuse = () => new UsageError(`--expires must be a future time such as 2027-01-31T00:00:00Z, not ${expires}`)
+  if (expiresAt === undefined) throw refuse()
   await requireTenant(pool, tenant)
   return inTenant(pool, tenant, async (tx: TenantTransaction<Tables>) => {
-    if (expiresAt && !(await isFuture(tx, expiresAt))) throw isNoFuture()
+    if (expiresAt && !(await isFuture(tx, expiresAt))) throw refuse()
     const { id, token } = await insert(tx, expiresAt)
     await audit(tx, tenant, by, 'token.created', id)
     return { id, token }

@@ -64,7 +64,6 @@ export const exampleSnapshot: OrderSnapshot = {
   time_zone: 'Asia/Colombo',
 }
 
-/** Returns true if the order is not in a final status. */
 export const isUnderWay = ({ is_final }: OrderSnapshot): boolean => !is_final
 
 const notInTemplates = ['is_final', 'time_zone'] as const

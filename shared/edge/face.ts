@@ -110,6 +110,6 @@ const readTexts = (face: string): [string, FaceFile][] => {
 /** Reads the files of a face and of the kit, by their path below its page; the folder's other files are not served. */
 export const readFaceFiles = (face: string): ReadonlyMap<string, FaceFile> => {
   const paths = globSync(`{${face},kit}/**/*.{html,css,js,svg}`, { cwd: folder })
-  const own = paths.map((path): [string, FaceFile] => [path, readFaceFile(join(folder, path))])
-  return new Map([...own, ...readTexts(face), ['kit/preact.js', readFaceFile(library)]])
+  const files = paths.map((path): [string, FaceFile] => [path, readFaceFile(join(folder, path))])
+  return new Map([...files, ...readTexts(face), ['kit/preact.js', readFaceFile(library)]])
 }

@@ -7,7 +7,6 @@ declare module 'fastify' {
   }
 }
 
-/** Returns true if a proxy at this address is trusted. */
 type IsTrusted = (address: string, hop: number) => boolean
 
 /**

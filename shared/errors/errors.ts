@@ -88,7 +88,6 @@ export const isHttpError = (error: unknown): error is HttpError => isPlainHttpEr
 export const isPlainHttpError = (error: unknown): error is ReturnType<typeof httpErrors.getHttpError> =>
   error instanceof Error && 'expose' in error
 
-/** Finds the first code with this status. */
 export const findCode = (status: number): ErrorCode | undefined =>
   (Object.keys(errorStatuses) as ErrorCode[]).find(code => errorStatuses[code] === status)
 

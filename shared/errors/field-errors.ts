@@ -82,7 +82,7 @@ export class ErrorList {
 
 const groupByPath = (kept: readonly Sentence[]): Record<string, string[]> => {
   const groups = [...Map.groupBy(kept, ([path]) => path)]
-  return Object.fromEntries(groups.map(([path, own]) => [path, own.map(([, sentence]) => sentence)]))
+  return Object.fromEntries(groups.map(([path, same]) => [path, same.map(([, sentence]) => sentence)]))
 }
 
 /**

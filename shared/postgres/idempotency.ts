@@ -25,9 +25,9 @@ export type Claim =
 
 /** The response to a key is kept for this long. */
 export const keptHours = 24
-const isOld = sql<boolean>`created_at <= now() - make_interval(hours => ${sql.lit(keptHours)})`
+const oldSql = sql<boolean>`created_at <= now() - make_interval(hours => ${sql.lit(keptHours)})`
 
-const isKey = (tenant: string, { scope, key }: IdempotencyKey) =>
+const keySql = (tenant: string, { scope, key }: IdempotencyKey) =>
   sql`tenant_id = ${tenant} and scope = ${scope} and idempotency_key = ${key}`
 
 /**
@@ -41,16 +41,16 @@ export const claimKey = async (tx: AnyTransaction, tenant: string, claimed: Idem
   const findStored = (sought: IdempotencyKey, condition = sql`true`) =>
     query<{ fingerprint: Buffer; result: string[] }>(tx)`
       select fingerprint, result from idempotency_keys key
-      where ${isKey(tenant, sought)} and not (${isOld}) and ${condition}`
+      where ${keySql(tenant, sought)} and not (${oldSql}) and ${condition}`
   // A key that this version stored under both scopes is the one of its person only.
-  const isOfFormer = sql<boolean>`not exists (
+  const formerSql = sql<boolean>`not exists (
     select from idempotency_keys twin where twin.tenant_id = ${tenant} and twin.idempotency_key = key.idempotency_key
       and starts_with(twin.scope, key.scope || ' by ') and twin.created_at = key.created_at)`
   const [[locking], [stored], [before]] = await Promise.all([
     query<{ isLocked: boolean }>(tx)`
       select pg_try_advisory_xact_lock(${lock}::bigint) as "isLocked" from tenants where tenant_id = ${tenant}`,
     findStored(claimed),
-    scope === undefined ? [] : findStored({ ...former, scope }, isOfFormer),
+    scope === undefined ? [] : findStored({ ...former, scope }, formerSql),
   ])
   const earlier = stored ?? (before?.fingerprint.equals(claimed.fingerprint) ? before : undefined)
   if (!earlier) return locking?.isLocked ? { kind: 'free' } : { kind: 'running' }
@@ -66,7 +66,7 @@ export const lockNumber = (tenant: string, { scope, key }: IdempotencyKey): stri
 
 /** Deletes the key if its response has expired, so that it can be inserted again. */
 export const deleteExpiredKey = (tx: AnyTransaction, tenant: string, claimed: IdempotencyKey) =>
-  sql`delete from idempotency_keys where ${isKey(tenant, claimed)} and ${isOld}`.execute(tx)
+  sql`delete from idempotency_keys where ${keySql(tenant, claimed)} and ${oldSql}`.execute(tx)
 
 /** Stores the response under the key, in the transaction that it reports: both are committed or neither. */
 export const insertKey = async (

@@ -1,7 +1,7 @@
 import { Button } from '../../kit/actions.js'
-import { own } from '../../kit/api.js'
+import { callOrders } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
-import { number, sum, t } from '../../kit/i18n.js'
+import { companyMoney, number, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Live, Panel, Table, Time, useLive } from '../../kit/ui.js'
@@ -14,10 +14,10 @@ const people = onChosen => [
   column(t('today.parcels'), row => number(row.parcels), 'number'),
   column(
     t('cash.amount'),
-    row => html`${sum(row.amount)} ${row.above_ceiling && html`<${Badge} kind="warn">${t('cash.above')}<//>`}`,
+    row => html`${companyMoney(row.amount)} ${row.above_ceiling && html`<${Badge} kind="warn">${t('cash.above')}<//>`}`,
     'number',
   ),
-  column(t('cash.debt'), row => (row.debt === 0 ? '' : sum(row.debt)), 'number'),
+  column(t('cash.debt'), row => (row.debt === 0 ? '' : companyMoney(row.debt)), 'number'),
   column(t('cash.since'), row => row.since && html`<${Time} at=${row.since} />`),
   column(
     t('cash.hand_over'),
@@ -50,7 +50,13 @@ const Open = ({ handover, onDone }) => {
     reasonField(),
   ]
   const { handover_id: id, collected_by: name, expected, declared, counted, taken_by: by } = handover
-  const sums = { name, expected: sum(expected), declared: sum(declared), counted: sum(counted), by }
+  const sums = {
+    name,
+    expected: companyMoney(expected),
+    declared: companyMoney(declared),
+    counted: companyMoney(counted),
+    by,
+  }
   return html`<li class="notice"><p>${t('cash.differs', sums)}</p>
     <${Form} id=${`settle-${id}`} fields=${fields} submit=${t('cash.settle')} path=${`/cash/handover/${id}/settle`}
       onDone=${onDone} /></li>`
@@ -79,8 +85,8 @@ const DepositCash = ({ office, onDone }) => {
 
 /** Shows who holds how much cash, the cash at the office, and the handovers whose sums differ. */
 export const Cash = () => {
-  const cash = useLive(signal => own('/cash', { signal }), 30)
-  const open = useLive(signal => own('/cash/handover?state=open', { signal }), 30)
+  const cash = useLive(signal => callOrders('/cash', { signal }), 30)
+  const open = useLive(signal => callOrders('/cash/handover?state=open', { signal }), 30)
   const [person, setPerson] = useState(/** @type {any} */ (undefined))
   const onDone = () => {
     setPerson(undefined)
@@ -108,11 +114,11 @@ export const Cash = () => {
       <${HandOver} key=${person?.name} person=${person} onDone=${onDone} /><//>
     <${Panel} title=${t('cash.office')}>
       <${Live} of=${cash} lines=${3}>${({ data: { office, clearing } }) => html`
-        <p>${t('cash.lies', { parcels: number(office.parcels), amount: sum(office.amount) })}</p>
+        <p>${t('cash.lies', { parcels: number(office.parcels), amount: companyMoney(office.amount) })}</p>
         ${
           clearing.parcels > 0 &&
           html`<p class="soft">
-          ${t('cash.clearing', { parcels: number(clearing.parcels), amount: sum(clearing.amount) })}</p>`
+          ${t('cash.clearing', { parcels: number(clearing.parcels), amount: companyMoney(clearing.amount) })}</p>`
         }
         ${office.amount > 0 && html`<${DepositCash} office=${office} onDone=${onDone} />`}`}<//>
     <//>`

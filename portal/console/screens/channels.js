@@ -1,5 +1,5 @@
 import { Act, announce, announced } from '../../kit/actions.js'
-import { ApiError, notifier } from '../../kit/api.js'
+import { ApiError, callNotifier } from '../../kit/api.js'
 import { FoldedForm } from '../../kit/form.js'
 import { t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
@@ -33,7 +33,7 @@ const toPath = id => `/api/channels/${encodeURIComponent(id)}`
 const put = (/** @type {string} */ id, /** @type {Record<string, string>} */ entered) => {
   const given = Object.entries(entered).map(([name, value]) => [name, value.trim()])
   const body = Object.fromEntries(given.filter(([, value]) => value !== ''))
-  return announced(notifier(toPath(id), { method: 'PUT', body }))
+  return announced(callNotifier(toPath(id), { method: 'PUT', body }))
 }
 
 /** Shows a form for a new number. `known` holds the existing numbers, which this form does not change. */
@@ -57,7 +57,7 @@ const NewToken = ({ id, onDone }) => {
 const Register = ({ id, onDone }) => {
   const send = async ({ pin, certificate }) => {
     const body = { pin: pin.trim(), certificate: certificate.trim() }
-    await announced(notifier(`${toPath(id)}/register`, { method: 'POST', body }))
+    await announced(callNotifier(`${toPath(id)}/register`, { method: 'POST', body }))
     onDone()
   }
   const fields = [
@@ -78,7 +78,7 @@ const Health = ({ checked: { ok, problems, warnings, number } }) => html`
 
 const marks = { ok: '✓', warning: '!', wrong: '✗' }
 
-/** Shows the answers to "does messaging work?", and subscribes the app where that is what is missing. */
+/** Shows the doctor's checks of a channel, and subscribes the app where that is what is missing. */
 const Doctor = ({ id }) => {
   const [lines, setLines] = useState(/** @type {any[]} */ ([]))
   const show = async (/** @type {Promise<any>} */ asking) => {
@@ -86,9 +86,9 @@ const Doctor = ({ id }) => {
     setLines(data)
     announce(t(data.some(line => line.state === 'wrong') ? 'doctor.ill' : 'doctor.healthy'))
   }
-  const subscribe = () => show(notifier(`${toPath(id)}/subscribe`, { method: 'POST', body: {} }))
+  const subscribe = () => show(callNotifier(`${toPath(id)}/subscribe`, { method: 'POST', body: {} }))
   const isUnsubscribed = lines.some(({ check, state }) => check === 'subscription' && state === 'wrong')
-  return html`<div class="row"><${Act} run=${() => show(notifier(`${toPath(id)}/doctor`))}>${t('doctor.ask')}<//>
+  return html`<div class="row"><${Act} run=${() => show(callNotifier(`${toPath(id)}/doctor`))}>${t('doctor.ask')}<//>
       ${
         isUnsubscribed &&
         may('subscribeChannel') &&
@@ -130,7 +130,7 @@ const Notices = ({ of }) =>
 
 const Channel = ({ channel, onChanged }) => {
   const { phone_number_id: id, state } = channel
-  const post = (/** @type {string} */ verb) => notifier(`${toPath(id)}/${verb}`, { method: 'POST', body: {} })
+  const post = (/** @type {string} */ verb) => callNotifier(`${toPath(id)}/${verb}`, { method: 'POST', body: {} })
   const [checked, setChecked] = useState(/** @type {any} */ (null))
   const check = async () => {
     const { data } = await post('check')
@@ -172,9 +172,8 @@ const Channel = ({ channel, onChanged }) => {
   </section>`
 }
 
-/** Shows the numbers that send messages. */
 export const Channels = () => {
-  const list = useLive(signal => notifier('/api/channels', { signal }), 20)
+  const list = useLive(signal => callNotifier('/api/channels', { signal }), 20)
   return html`<h1 tabindex="-1">${t('menu.channels')}</h1>
     <${Live} of=${list} lines=${8}>${({ data }) => html`<div class="stack">
       ${data.length === 0 && html`<p class="empty">${t('channels.empty')}</p>`}

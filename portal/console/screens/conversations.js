@@ -1,5 +1,5 @@
 import { announced, Button, ErrorText, instead, useAction } from '../../kit/actions.js'
-import { newKeys, notifier, withQuery } from '../../kit/api.js'
+import { callNotifier, newKeys, withQuery } from '../../kit/api.js'
 import { dateTime, named, number, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../../kit/preact.js'
@@ -37,9 +37,8 @@ const columns = () => [
   ),
 ]
 
-/** Shows the unread messages of customers. */
 export const Unread = () => {
-  const list = useLive(signal => notifier('/api/conversations?unread=true&limit=10', { signal }), 15)
+  const list = useLive(signal => callNotifier('/api/conversations?unread=true&limit=10', { signal }), 15)
   const aside = html`<a href="#/conversations">${t('menu.conversations')}</a>`
   return html`<${Panel} id="unread" kind="wide" title=${t('conversations.unread')} aside=${aside}>
     <${Rows} of=${list} lines=${1} caption=${t('conversations.unread')} columns=${columns()} empty=${t('empty')} />
@@ -47,7 +46,7 @@ export const Unread = () => {
 }
 
 const List = ({ query }) => {
-  const list = usePages('/api/conversations', query, 15, notifier)
+  const list = usePages('/api/conversations', query, 15, callNotifier)
   const options = [{ id: 'true', label: t('conversations.unread') }]
   return html`<h1 tabindex="-1">${t('menu.conversations')}</h1>
     <${Panel} title=${t('menu.conversations')}>
@@ -71,7 +70,7 @@ const Reply = ({ path, window: { phone, channel, open, expires_at }, cost, onSen
     const written = text.trim() || (asks_number ? t('conversations.which_number') : '')
     if (written === '') return
     const body = { text: written, channel, asks_number }
-    await announced(notifier(`${path}/reply`, { method: 'POST', body, key: keys.current.of(body) }))
+    await announced(callNotifier(`${path}/reply`, { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setText('')
     document.getElementById('reply')?.focus()
@@ -118,7 +117,7 @@ const useReading = (path, shown) => {
     if (!newest || !may('readConversation')) return
     const body = { up_to: newest, channel: shown.conversation.channel }
     // After a failure the message stays unread; the next request marks it as well.
-    notifier(`${path}/read`, { method: 'POST', body }).catch(() => {})
+    callNotifier(`${path}/read`, { method: 'POST', body }).catch(() => {})
   }, [newest])
 }
 
@@ -142,7 +141,7 @@ const Thread = ({ phone, query: { channel } }) => {
   // Without the plus, the service may read the digits as a national number.
   const isNumber = /^\d/.test(phone)
   const path = `/api/conversations/${encodeURIComponent(isNumber ? `+${phone}` : phone)}`
-  const list = usePages(`${path}/messages`, { channel }, 6, notifier)
+  const list = usePages(`${path}/messages`, { channel }, 6, callNotifier)
   const name = useCustomerName(isNumber ? phone : null)
   useReading(path, list.data)
   // The reply that is being written stays while another page loads.

@@ -1,5 +1,5 @@
 import { announced, Button } from '../../kit/actions.js'
-import { ApiError, own } from '../../kit/api.js'
+import { ApiError, callOrders } from '../../kit/api.js'
 import { Form, orderFields } from '../../kit/form.js'
 import { t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
@@ -14,11 +14,11 @@ export const Edit = ({ order, onDone, onClose }) => {
   const path = `/order/${encodeURIComponent(waybill_number)}`
   const send = async body => {
     try {
-      const { warnings = {} } = await announced(own(path, { method: 'PATCH', body, ifMatch: base.etag }))
+      const { warnings = {} } = await announced(callOrders(path, { method: 'PATCH', body, ifMatch: base.etag }))
       onDone(Object.values(warnings).flat())
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 412) throw error
-      setBase(await own(path))
+      setBase(await callOrders(path))
       throw new ApiError(t('edit.stale'))
     }
   }

@@ -1,5 +1,5 @@
 import { Act, saveFile } from '../../kit/actions.js'
-import { own } from '../../kit/api.js'
+import { callOrders } from '../../kit/api.js'
 import { Failures as List } from '../../kit/failures.js'
 import { companyDay, t } from '../../kit/i18n.js'
 import { Filters } from '../../kit/lists.js'
@@ -10,7 +10,7 @@ import { may } from '../../kit/session.js'
 const printRunSheet = async () => {
   const reattempts_by = companyDay(Date.now())
   const body = { reattempts_by, title: `${t('failures.run_sheet')} ${reattempts_by}` }
-  saveFile(await own('/order/run-sheet', { method: 'POST', body, as: 'blob' }), 'run-sheet.pdf')
+  saveFile(await callOrders('/order/run-sheet', { method: 'POST', body, as: 'blob' }), 'run-sheet.pdf')
 }
 
 export const Failures = ({ query }) => {

@@ -1,10 +1,9 @@
-import { own, withQuery } from '../../kit/api.js'
+import { callOrders, withQuery } from '../../kit/api.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 
-/** Maps the colours of statuses to kinds of badges. */
 const kinds = { success: 'good', danger: 'bad', warning: 'warn' }
 export const Status = ({ of }) => html`<${Badge} kind=${kinds[of.color]}>${statusName(of.name)}<//>`
 
@@ -21,10 +20,10 @@ export const parcelColumns = () => [
 ]
 
 /** Returns the lists that may match the typed text. @param {string} text @param {AbortSignal} signal */
-const listsFor = async (text, signal) => {
+const chooseLists = async (text, signal) => {
   const isPhone = text.length <= 80 && /^(?:[^\p{L}\p{Nd}]*\p{Nd}){6}/u.test(text)
   const merchants = may('listMerchants')
-    ? await own(withQuery('/merchant', { name: text, limit: 5 }), { signal })
+    ? await callOrders(withQuery('/merchant', { name: text, limit: 5 }), { signal })
     : { data: [] }
   return [
     { title: t('find.waybill'), filter: { waybill_number: text } },
@@ -38,10 +37,10 @@ const listsFor = async (text, signal) => {
 const find = async (text, signal) => {
   if (!text) return []
   const read = async ({ title, filter }) => {
-    const { data, meta } = await own(withQuery('/order', { ...filter, per_page: perPage }), { signal })
+    const { data, meta } = await callOrders(withQuery('/order', { ...filter, per_page: perPage }), { signal })
     return { title, filter, total: meta.total, rows: data }
   }
-  return (await Promise.all((await listsFor(text, signal)).map(read))).filter(({ rows }) => rows.length > 0)
+  return (await Promise.all((await chooseLists(text, signal)).map(read))).filter(({ rows }) => rows.length > 0)
 }
 
 /** Searches for parcels by waybill number, phone, order number or merchant. */

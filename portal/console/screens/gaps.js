@@ -1,4 +1,4 @@
-import { own, withQuery } from '../../kit/api.js'
+import { callOrders, withQuery } from '../../kit/api.js'
 import { number, t } from '../../kit/i18n.js'
 import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
@@ -27,7 +27,7 @@ const columns = () => [
 ]
 
 const readGaps = async (days, signal) => {
-  const { data } = await own(withQuery('/rate-gaps', { days, limit: 100 }), { signal })
+  const { data } = await callOrders(withQuery('/rate-gaps', { days, limit: 100 }), { signal })
   return { data: data.map(row => ({ ...row, id: `${row.origin.id} ${row.destination.id}` })) }
 }
 

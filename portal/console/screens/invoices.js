@@ -1,7 +1,7 @@
 import { Act, saveFile, useAction } from '../../kit/actions.js'
-import { own } from '../../kit/api.js'
+import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form, findMerchants, usePost } from '../../kit/form.js'
-import { named, number, sum, t } from '../../kit/i18n.js'
+import { companyMoney, named, number, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { Badge, column, Facts, Field, Live, Panel, ParcelLink, Table, Two, useLive } from '../../kit/ui.js'
@@ -24,7 +24,7 @@ const columns = () => [
   column(t('merchant'), row => row.merchant_name),
   column(t('invoice.until'), row => row.until),
   column(t('today.parcels'), row => number(row.parcels), 'number'),
-  column(t('invoice.total'), row => sum(row.total), 'number'),
+  column(t('invoice.total'), row => companyMoney(row.total), 'number'),
   column(t('status'), row => html`<${State} of=${row.state} />`),
 ]
 
@@ -55,7 +55,7 @@ const List = ({ query }) => {
 }
 
 const save = async (/** @type {string} */ path, /** @type {string} */ name, format = 'csv') => {
-  const file = await own(`${path}?format=${format}`, { as: 'blob' })
+  const file = await callOrders(`${path}?format=${format}`, { as: 'blob' })
   saveFile(file, `${name}.${format}`)
   return file
 }
@@ -70,12 +70,12 @@ const readRun = async file => {
 
 /** Lists the payments that the bank is to make, and why some invoices are left out. */
 const PayRun = ({ onPaid }) => {
-  const run = useLive(signal => own('/payout', { signal }))
+  const run = useLive(signal => callOrders('/payout', { signal }))
   const shown = () => [
     column(t('invoice.no'), row => html`<${InvoiceLink} no=${row.invoice_no} />`),
     column(t('merchant'), row => row.merchant_name),
     column(t('account'), row => html`${row.holder}, ${row.bank} ${row.number}`),
-    column(t('invoice.total'), row => sum(row.amount), 'number'),
+    column(t('invoice.total'), row => companyMoney(row.amount), 'number'),
   ]
   const post = usePost()
   // The list may have invoices that were approved after the file was saved: only the invoices of a file were paid.
@@ -132,7 +132,8 @@ const Steps = ({ invoice, onDone }) => {
   const ofInvoice = invoice.lines.flatMap(line => (line.kind === 'disputed' ? [line.waybill_number] : []))
   const mayHold = ofInvoice.length > 0 || invoice.state === 'cancelled'
   const held = useLive(
-    async signal => (mayHold ? (await own(`/merchant/${invoice.merchant_id}/balance`, { signal })).data.held_for : []),
+    async signal =>
+      mayHold ? (await callOrders(`/merchant/${invoice.merchant_id}/balance`, { signal })).data.held_for : [],
     0,
     [invoice.merchant_id, mayHold],
   )
@@ -181,11 +182,11 @@ const Steps = ({ invoice, onDone }) => {
 
 const One = ({ no }) => {
   const path = `/invoice/${encodeURIComponent(no)}`
-  const found = useLive(signal => own(path, { signal }), 0, [no])
+  const found = useLive(signal => callOrders(path, { signal }), 0, [no])
   const waybill = () => column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`)
   const facts = data => ({
-    [t('invoice.total')]: sum(data.total),
-    [t('invoice.forward')]: sum(data.brought_forward),
+    [t('invoice.total')]: companyMoney(data.total),
+    [t('invoice.forward')]: companyMoney(data.brought_forward),
     [t('invoice.until')]: data.until,
     [t('invoice.reference')]: data.bank_reference && `${data.bank_reference}, ${data.paid_on}`,
     [t('failures.reason')]: data.reason,

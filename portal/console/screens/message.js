@@ -1,5 +1,5 @@
 import { announced, Button, ErrorText, instead, useAction } from '../../kit/actions.js'
-import { newKeys, notifier, withQuery } from '../../kit/api.js'
+import { callNotifier, newKeys, withQuery } from '../../kit/api.js'
 import { pause } from '../../kit/form.js'
 import { dateTime, money, named, t } from '../../kit/i18n.js'
 import { html, useMemo, useRef, useState } from '../../kit/preact.js'
@@ -62,7 +62,7 @@ const Draft = ({ waybill, template, keys, onSent }) => {
   const isReady = isFilled && (!isChecked || (preflight.data && preflight.data.status !== 'refused'))
   const send = useAction(async () => {
     if (!isReady) return
-    await announced(notifier('/api/messages', { method: 'POST', body, key: keys.of(body) }))
+    await announced(callNotifier('/api/messages', { method: 'POST', body, key: keys.of(body) }))
     keys.done()
     onSent()
   })
@@ -96,7 +96,7 @@ const Draft = ({ waybill, template, keys, onSent }) => {
 const check = async (body, isWanted, signal) => {
   if (!isWanted) return undefined
   await pause(signal)
-  return (await notifier('/api/messages/preflight', { method: 'POST', body, signal })).data[0]
+  return (await callNotifier('/api/messages/preflight', { method: 'POST', body, signal })).data[0]
 }
 
 const toId = template => `${template.waba_id} ${template.name} ${template.language}`
@@ -106,20 +106,18 @@ const readApproved = async signal => {
   const templates = []
   for (let cursor = ''; ; ) {
     const path = withQuery('/api/templates', { status: 'APPROVED', limit: 200, cursor })
-    const { data, next_cursor } = await notifier(path, { signal })
+    const { data, next_cursor } = await callNotifier(path, { signal })
     templates.push(...data)
     if (!next_cursor) return templates
     cursor = next_cursor
   }
 }
 
-/** Says that a message is queued, and where to follow it. */
 const Sent = ({ waybill }) =>
   may('getTimeline')
     ? t('message.sent')
     : html`<a href=${withQuery('#/messages', { waybill_number: waybill })}>${named('messages', 'queued')}</a>`
 
-/** Composes a message to the parcel's customer. */
 export const Composer = ({ waybill, onSent }) => {
   const catalogue = useLive(readApproved, 0)
   const templates = useMemo(

@@ -1,19 +1,18 @@
 import { Act, announce } from '../../kit/actions.js'
-import { notifier } from '../../kit/api.js'
+import { callNotifier } from '../../kit/api.js'
 import { t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { column, MessageStatus, Panel, ParcelLink, Time } from '../../kit/ui.js'
 
-/** Shows the actions that a message still allows. */
 export const MessageActions = ({ id, status, onDone }) => {
   const isOpen = (status === 'queued' || status === 'held') && may('cancelMessage')
   const isOver = (status === 'failed' || status === 'unknown') && may('resendMessage')
   const verb = isOpen ? 'cancel' : 'resend'
   if (!isOpen && !isOver) return null
   const act = async () => {
-    await notifier(`/api/messages/${encodeURIComponent(id)}/${verb}`, { method: 'POST', body: {} })
+    await callNotifier(`/api/messages/${encodeURIComponent(id)}/${verb}`, { method: 'POST', body: {} })
     announce(t(`messages.after_${verb}`))
     document.querySelector('h1')?.focus()
     onDone()
@@ -50,10 +49,10 @@ const fields = () => [
   { name: 'to', label: t('field.customer_phone'), type: 'tel' },
 ]
 
-/** Reads the messages of the last `hours` of the query, counted back from now. @type {typeof notifier} */
+/** Reads the messages of the last `hours` of the query, counted back from now. @type {typeof callNotifier} */
 const readMessages = (path, options) => {
   const since = (/** @type {string} */ hours) => new Date(Date.now() - Number(hours) * 3_600_000).toISOString()
-  return notifier(
+  return callNotifier(
     path.replace(/\bhours=(\d+)/, (_, hours) => `created_from=${since(hours)}`),
     options,
   )

@@ -1,7 +1,7 @@
 // Shows the money of a parcel and of a merchant, for their screens.
-import { own } from '../../kit/api.js'
+import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form } from '../../kit/form.js'
-import { named, sum, t } from '../../kit/i18n.js'
+import { companyMoney, named, t } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
@@ -9,14 +9,14 @@ import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, Two, useLiv
 /** Returns the columns of money lines, of a parcel or of an invoice. */
 export const lineColumns = () => [
   column(t('money.line'), row => html`<${Two} first=${named('money', row.kind)} second=${row.booked_on} />`),
-  column(t('money.collected'), row => sum(row.collected), 'number'),
+  column(t('money.collected'), row => companyMoney(row.collected), 'number'),
   column(
     t('money.charges'),
-    row => sum(row.delivery + row.cod_fee + row.return_fee + row.tax + row.withholding),
+    row => companyMoney(row.delivery + row.cod_fee + row.return_fee + row.tax + row.withholding),
     'number',
   ),
-  column(t('money.other'), row => sum(row.compensation + row.adjustment - row.held), 'number'),
-  column(t('money.net'), row => sum(row.net), 'number'),
+  column(t('money.other'), row => companyMoney(row.compensation + row.adjustment - row.held), 'number'),
+  column(t('money.net'), row => companyMoney(row.net), 'number'),
 ]
 
 export const reasonField = () => ({ name: 'reason', label: t('failures.reason'), required: true, maxlength: 500 })
@@ -25,7 +25,7 @@ export const reasonField = () => ({ name: 'reason', label: t('failures.reason'),
 export const ParcelMoney = ({ order }) => {
   const waybill = order.waybill_number
   const path = `/order/${encodeURIComponent(waybill)}`
-  const found = useLive(signal => own(`${path}/money`, { signal }), 0, [waybill, order.status.key])
+  const found = useLive(signal => callOrders(`${path}/money`, { signal }), 0, [waybill, order.status.key])
   const toBody = ({ amount, ...body }) => ({ ...body, waybill_number: waybill, amount: Number(amount) })
   const amount = { name: 'amount', label: t('cash.amount'), type: 'number', min: '0.01', step: '0.01', required: true }
   return html`<${Panel} title=${t('menu.money')}>
@@ -51,19 +51,19 @@ const places = ['balance', 'payable_now', 'with_riders', 'at_office', 'banked', 
 /** Shows how much the company owes a merchant, and the account to which it pays. */
 export const MerchantMoney = ({ id }) => {
   const path = `/merchant/${encodeURIComponent(id)}`
-  const balance = useLive(signal => own(`${path}/balance`, { signal }), 0, [id])
+  const balance = useLive(signal => callOrders(`${path}/balance`, { signal }), 0, [id])
   return html`<h1 tabindex="-1">${t('money.balance')}</h1>
     <p><a href="#/merchants">${t('menu.merchants')}</a> · <a href=${`#/invoices?merchant_id=${id}`}>
       ${t('menu.invoices')}</a></p>
     <${Panel} title=${t('money.balance')}>
       <${Live} of=${balance} lines=${7}>${({ data }) => html`
-        <${Facts} of=${Object.fromEntries(places.map(name => [t(`money.${name}`), sum(data[name])]))} />
+        <${Facts} of=${Object.fromEntries(places.map(name => [t(`money.${name}`), companyMoney(data[name])]))} />
         ${
           data.held_for.length > 0 &&
           html`<ul class="plain">
           ${data.held_for.map(
             row => html`<li key=${row.waybill_number}>
-            <${ParcelLink} waybill=${row.waybill_number} /> ${sum(row.amount)} ${row.reason}</li>`,
+            <${ParcelLink} waybill=${row.waybill_number} /> ${companyMoney(row.amount)} ${row.reason}</li>`,
           )}</ul>`
         }`}<//>
     <//>
@@ -71,7 +71,7 @@ export const MerchantMoney = ({ id }) => {
 }
 
 const Account = ({ path }) => {
-  const account = useLive(signal => own(path, { signal }), 0, [path])
+  const account = useLive(signal => callOrders(path, { signal }), 0, [path])
   const toBody = ({ branch, ...body }) => ({ ...body, ...(branch && { branch }) })
   const fields = ['bank', 'branch', 'holder', 'number'].map(name => ({
     name,

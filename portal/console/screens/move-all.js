@@ -1,5 +1,5 @@
 import { announced, Button, ErrorText, useAction } from '../../kit/actions.js'
-import { newKeys, own } from '../../kit/api.js'
+import { callOrders, newKeys } from '../../kit/api.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { html, useRef, useState } from '../../kit/preact.js'
 import { isOfParcel, listRefusals, Refused } from '../../kit/selection.js'
@@ -9,16 +9,18 @@ import { Collection, useCollection } from '../collection.js'
 import { findRefusal, listMoves } from '../scan-list.js'
 import { play } from '../sound.js'
 
-/** Returns true for the statuses of failed deliveries and returns, which take a reason where failures are counted. */
-export const mayFail = (/** @type {string} */ key) => may('listStaffFailureReasons') && /^key_(1[5-9]|2[01])$/.test(key)
+/** Reads the reasons of failed deliveries and the `status_keys` that take one: none where failures are not counted. */
+export const useReasons = () => {
+  const none = { data: [], status_keys: [] }
+  const read = (/** @type {AbortSignal} */ signal) => callOrders('/order/failure-reasons', { signal })
+  return useLive(async signal => (may('listStaffFailureReasons') ? read(signal) : none)).data ?? none
+}
 
-export const Reasons = ({ value, onChange }) => {
-  const reasons = useLive(signal => own('/order/failure-reasons', { signal }))
-  return html`<${Field} id="reason" label=${t('failures.reason')} value=${value}
+export const Reasons = ({ of, value, onChange }) =>
+  html`<${Field} id="reason" label=${t('failures.reason')} value=${value}
     onChange=${event => onChange(event.target.value)}>
     <option value="">${t('failures.no_reason')}</option>
-    ${(reasons.data?.data ?? []).map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
-}
+    ${of.data.map(({ code, name }) => html`<option key=${code} value=${code}>${name}</option>`)}<//>`
 
 /**
  * Shows a form that moves all items to one status; it names the refused items and can leave them out. `onDone` runs
@@ -28,6 +30,7 @@ export const Move = ({ list, onDone }) => {
   const [status, setStatus] = useState('')
   const [note, setNote] = useState('')
   const [reason_code, setReason] = useState('')
+  const reasons = useReasons()
   const keys = useRef(newKeys())
   const { items } = list
   const moves = listMoves(items)
@@ -39,10 +42,11 @@ export const Move = ({ list, onDone }) => {
   })
   const orders = items.flatMap(({ order }) => order ?? [])
   const collection = useCollection(orders, moves.find(({ status_key }) => status_key === chosen)?.books)
+  const takesReason = reasons.status_keys.includes(chosen)
   const isReady = chosen && refused.length === 0 && read.length === items.length && collection.body
   const move = useAction(async () => {
     if (!isReady) return
-    const reason = mayFail(chosen) && reason_code ? { reason_code } : {}
+    const reason = takesReason && reason_code ? { reason_code } : {}
     await moveAll(
       list,
       { status_key: chosen, note: note.trim(), fields: { ...reason, ...collection.body } },
@@ -73,7 +77,7 @@ export const Move = ({ list, onDone }) => {
               }</option>`,
         )}
       <//>
-      ${mayFail(chosen) && html`<${Reasons} value=${reason_code} onChange=${setReason} />`}
+      ${takesReason && html`<${Reasons} of=${reasons} value=${reason_code} onChange=${setReason} />`}
       <${Field} id="scan-note" label=${t('moves.note')} value=${note} maxlength="1000"
         onInput=${event => setNote(event.target.value)} />
       <${Collection} of=${collection} />
@@ -91,7 +95,7 @@ const moveAll = async (list, { status_key, note, fields }, keys) => {
   const waybill_numbers = list.items.map(({ waybill }) => waybill)
   const body = { waybill_numbers, status_key, ...(note && { note }), ...fields }
   try {
-    await announced(own('/order/status', { method: 'POST', body, key: keys.of(body) }))
+    await announced(callOrders('/order/status', { method: 'POST', body, key: keys.of(body) }))
     keys.done()
     play('good')
     const { order } = (await list.check(waybill_numbers[0])) ?? {}

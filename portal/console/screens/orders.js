@@ -1,4 +1,4 @@
-import { own } from '../../kit/api.js'
+import { callOrders } from '../../kit/api.js'
 import { findCities, findMerchants } from '../../kit/form.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
@@ -48,7 +48,6 @@ const useChosen = () => {
   }
 }
 
-/** Shows the labels and moves of the chosen parcels. */
 const Actions = ({ list, onMoved }) => {
   const onDone = () => {
     document.querySelector('h1')?.focus()
@@ -64,9 +63,8 @@ const Actions = ({ list, onMoved }) => {
     }`
 }
 
-/** Shows the parcels of all merchants, newest first. */
 export const Orders = ({ query }) => {
-  const statuses = useLive(signal => own('/status', { signal }))
+  const statuses = useLive(signal => callOrders('/status', { signal }))
   const list = usePages('/order', { ...query, per_page: 50 }, 30)
   const total = list.data?.meta.total
   const chosen = useChosen()

@@ -1,5 +1,5 @@
 import { announced, Button, ErrorText, instead, Label, useAction } from '../../kit/actions.js'
-import { newKeys, own } from '../../kit/api.js'
+import { callOrders, newKeys } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
 import { FoldedForm } from '../../kit/form.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
@@ -11,7 +11,7 @@ import { Edit } from './edit.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
 import { ParcelMoney, reasonField } from './money.js'
-import { mayFail, Reasons } from './move-all.js'
+import { Reasons, useReasons } from './move-all.js'
 import { Timeline, useTimeline } from './timeline.js'
 import { Requests } from './today.js'
 
@@ -36,7 +36,6 @@ const Details = ({ order }) => {
   )} />`
 }
 
-/** Shows the order, or the form that changes it. */
 const Order = ({ order, onEdited }) => {
   const [isOpen, setIsOpen] = useState(false)
   const [warnings, setWarnings] = useState(/** @type {string[]} */ ([]))
@@ -66,14 +65,16 @@ const Moves = ({ order, onMoved }) => {
   const [note, setNote] = useState('')
   const [asked, setAsked] = useState('')
   const [reason_code, setReason] = useState('')
+  const reasons = useReasons()
+  const takesReason = ({ status_key }) => reasons.status_keys.includes(status_key)
   const keys = useRef(newKeys())
   const chosen = order.moves.find(({ status_key }) => status_key === asked)
   const collection = useCollection([order], chosen?.books)
   const move = useAction(async status_key => {
     const text = note.trim()
-    const reason = { ...(text && { note: text }), ...(reason_code && mayFail(status_key) && { reason_code }) }
+    const reason = { ...(text && { note: text }), ...(reason_code && takesReason({ status_key }) && { reason_code }) }
     const body = { waybill_numbers: [order.waybill_number], status_key, ...reason, ...collection.body }
-    await announced(own('/order/status', { method: 'POST', body, key: keys.current.of(body) }))
+    await announced(callOrders('/order/status', { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setNote('')
     setReason('')
@@ -94,10 +95,7 @@ const Moves = ({ order, onMoved }) => {
         : html`
       <input aria-label=${t('moves.note')} placeholder=${t('moves.note')} maxlength="1000" value=${note}
         onInput=${event => setNote(event.target.value)} />
-      ${
-        order.moves.some(({ status_key }) => mayFail(status_key)) &&
-        html`<${Reasons} value=${reason_code} onChange=${setReason} />`
-      }
+      ${order.moves.some(takesReason) && html`<${Reasons} of=${reasons} value=${reason_code} onChange=${setReason} />`}
       <div class="row">${order.moves.map(
         each =>
           html`<${Button} key=${each.status_key} isBusy=${move.isBusy}
@@ -121,7 +119,7 @@ const Moves = ({ order, onMoved }) => {
 /** Shows one parcel: its data, its history, and the actions that it allows. */
 export const Parcel = ({ params: [waybill = ''] }) => {
   const path = encodeURIComponent(waybill)
-  const order = useLive(signal => own(`/order/${path}`, { signal }), 15, [waybill])
+  const order = useLive(signal => callOrders(`/order/${path}`, { signal }), 15, [waybill])
   const timeline = useTimeline(waybill, order)
   const reload = () => {
     order.reload()

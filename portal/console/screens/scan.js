@@ -1,10 +1,10 @@
 import { Act, Button, instead, saveFile } from '../../kit/actions.js'
-import { own } from '../../kit/api.js'
+import { callOrders } from '../../kit/api.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect, useRef, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { column, Field, Panel, ParcelLink, Table, Two } from '../../kit/ui.js'
-import { findRefusal, maxScanned, useScanList, waybillIn } from '../scan-list.js'
+import { findRefusal, findWaybill, maxScanned, useScanList } from '../scan-list.js'
 import { play, wakeSound } from '../sound.js'
 import { Status } from './find.js'
 import { Move } from './move-all.js'
@@ -37,14 +37,14 @@ const Scanner = ({ list, form }) => {
   const scan = async (/** @type {string} */ text) => {
     const at = ++scans.current
     /** Plays and shows the result of a scan. A late success does not hide a newer message. */
-    const tell = (/** @type {'good' | 'bad'} */ kind, /** @type {string} */ waybill, /** @type {string} */ text) => {
+    const report = (/** @type {'good' | 'bad'} */ kind, /** @type {string} */ waybill, /** @type {string} */ text) => {
       play(kind)
       setLast(last => (kind === 'good' && last?.at > at ? last : { kind, waybill, text, at }))
     }
-    const waybill = waybillIn(text)
-    if (!waybill) return tell('bad', text.slice(0, 80), t('scan.no_waybill'))
-    if (list.has(waybill)) return tell('bad', waybill, t('scan.twice'))
-    if (list.isFull()) return tell('bad', waybill, t('scan.full', { count: number(maxScanned) }))
+    const waybill = findWaybill(text)
+    if (!waybill) return report('bad', text.slice(0, 80), t('scan.no_waybill'))
+    if (list.has(waybill)) return report('bad', waybill, t('scan.twice'))
+    if (list.isFull()) return report('bad', waybill, t('scan.full', { count: number(maxScanned) }))
     const item = await list.add(waybill)
     const stored = item?.order?.waybill_number ?? waybill
     if (stored !== waybill) {
@@ -52,7 +52,7 @@ const Scanner = ({ list, form }) => {
       return scan(stored)
     }
     const refusal = item && findRefusal(item, '')
-    if (item) tell(refusal ? 'bad' : 'good', waybill, refusal ?? statusName(item.order.status.name))
+    if (item) report(refusal ? 'bad' : 'good', waybill, refusal ?? statusName(item.order.status.name))
   }
   const onSubmit = instead(event => {
     const field = event.currentTarget.elements.namedItem('scan')
@@ -78,7 +78,8 @@ const Scanner = ({ list, form }) => {
 export const Print = ({ waybills }) => {
   const button = (/** @type {string} */ path, /** @type {object} */ body, /** @type {string} */ text) => {
     const options = { method: 'POST', body: { waybill_numbers: waybills, ...body }, as: /** @type {const} */ ('blob') }
-    return html`<${Act} run=${async () => saveFile(await own(`/order/${path}`, options), `${path}.pdf`)}>${text}<//>`
+    const save = async () => saveFile(await callOrders(`/order/${path}`, options), `${path}.pdf`)
+    return html`<${Act} run=${save}>${text}<//>`
   }
   return html`<div class="row">
     ${may('printAnyLabels') && button('labels', { layout: '100x150' }, t('labels'))}

@@ -1,5 +1,5 @@
 import { Act, announced } from '../../kit/actions.js'
-import { notifier } from '../../kit/api.js'
+import { callNotifier } from '../../kit/api.js'
 import { number, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
@@ -8,9 +8,9 @@ import { Badge, column, Field, Panel } from '../../kit/ui.js'
 
 const kinds = { APPROVED: 'good', REJECTED: 'bad', DISABLED: 'bad', PAUSED: 'warn' }
 
-/** Reads templates, and gives each an id. @type {typeof notifier} */
+/** Reads templates, and gives each an id. @type {typeof callNotifier} */
 const readTemplates = async (path, options) => {
-  const { data, ...more } = await notifier(path, options)
+  const { data, ...more } = await callNotifier(path, options)
   return { ...more, data: data.map(row => ({ ...row, id: `${row.waba_id} ${row.name} ${row.language}` })) }
 }
 
@@ -40,7 +40,7 @@ export const Templates = () => {
   const list = usePages('/api/templates', { name: name.trim(), limit: 100 }, 0, readTemplates)
   const [synced, setSynced] = useState(/** @type {any} */ (null))
   const sync = async () => {
-    const { data } = await announced(notifier('/api/templates/sync', { method: 'POST', body: {} }))
+    const { data } = await announced(callNotifier('/api/templates/sync', { method: 'POST', body: {} }))
     const counts = Object.entries({ ...data, count: data.templates }).map(([key, count]) => [key, number(count)])
     setSynced(Object.fromEntries(counts))
     list.reload()

@@ -1,4 +1,4 @@
-import { notifier } from '../../kit/api.js'
+import { callNotifier } from '../../kit/api.js'
 import { money, named, statusName, t, time } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
@@ -73,7 +73,7 @@ const joinMessages = entries => {
 export const useTimeline = (waybill, order) => {
   const isServed = may('getTimeline')
   const read = (/** @type {AbortSignal} */ signal) =>
-    isServed ? notifier(`/api/timeline/${encodeURIComponent(waybill)}`, { signal }) : Promise.resolve(undefined)
+    isServed ? callNotifier(`/api/timeline/${encodeURIComponent(waybill)}`, { signal }) : Promise.resolve(undefined)
   const found = useLive(read, isServed ? 6 : 0, [waybill])
   if (isServed) return found
   const timeline = order.data?.data.timeline.map(({ date_time: at, status, user, note }) => {

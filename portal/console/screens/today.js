@@ -1,5 +1,5 @@
 import { announced, Button, ErrorText, useAction } from '../../kit/actions.js'
-import { notifier, own, withQuery } from '../../kit/api.js'
+import { callNotifier, callOrders, withQuery } from '../../kit/api.js'
 import { named, number, t } from '../../kit/i18n.js'
 import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
@@ -37,7 +37,7 @@ const messageLinks = {
 }
 
 const Parcels = () => {
-  const today = useLive(signal => own('/today', { signal }), 15)
+  const today = useLive(signal => callOrders('/today', { signal }), 15)
   const of = today.data?.data
   return html`<${Panel} title=${t('today.parcels')}>
     <${ErrorText} error=${today.error} />
@@ -50,14 +50,14 @@ const Parcels = () => {
 /** Warns of a number whose messages no webhook reports about; says why, to those who may find out. */
 const Silent = ({ id }) => {
   const path = `/api/channels/${encodeURIComponent(id)}/doctor`
-  const read = signal => (may('diagnoseChannel') ? notifier(path, { signal }) : Promise.resolve({ data: [] }))
+  const read = signal => (may('diagnoseChannel') ? callNotifier(path, { signal }) : Promise.resolve({ data: [] }))
   const reason = useLive(read).data?.data.find(line => line.state === 'wrong')
   return html`<p class="notice">${t('today.silent', { number: id })} ${reason?.text} <a href="#/channels">
     ${t('today.paused_link')}</a></p>`
 }
 
 const Messages = () => {
-  const summary = useLive(signal => notifier('/api/messages/summary', { signal }), 10)
+  const summary = useLive(signal => callNotifier('/api/messages/summary', { signal }), 10)
   const of = summary.data?.data
   return html`<${Panel} title=${t('menu.messages')}>
     <${ErrorText} error=${summary.error} />
@@ -79,7 +79,7 @@ const Decision = ({ request, onDecided }) => {
   const decide = useAction(async decision => {
     const path = `/order/requests/${encodeURIComponent(request.id)}/decision`
     const body = { decision, ...(note.trim() && { note: note.trim() }) }
-    await announced(own(path, { method: 'POST', body }))
+    await announced(callOrders(path, { method: 'POST', body }))
     onDecided()
   })
   return html`<div class="decision">
@@ -101,7 +101,7 @@ export const Requests = ({ waybill = undefined }) => {
     list.reload()
   }
   const query = waybill ? `&waybill_number=${encodeURIComponent(waybill)}` : ''
-  const list = useLive(signal => own(`/order/requests?status=open${query}`, { signal }), 15)
+  const list = useLive(signal => callOrders(`/order/requests?status=open${query}`, { signal }), 15)
   const columns = [
     ...(waybill ? [] : [column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`)]),
     column(t('requests.asks'), row => named('request', row.request)),
@@ -116,7 +116,6 @@ export const Requests = ({ waybill = undefined }) => {
   <//>`
 }
 
-/** Shows the day at a glance. */
 export const Today = () => html`<h1 tabindex="-1">${t('menu.today')}</h1>
   <div class="columns">
     ${may('getToday') && html`<${Parcels} />`}

@@ -1,5 +1,5 @@
 import { Act, announced, Button } from '../../kit/actions.js'
-import { own } from '../../kit/api.js'
+import { callOrders } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
 import { companyDay, fromCompanyTime, t } from '../../kit/i18n.js'
 import { Rows } from '../../kit/lists.js'
@@ -7,17 +7,16 @@ import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Panel, Secret, Time, Two, useLive } from '../../kit/ui.js'
 
-/** Shows the tokens of the merchant's programs. */
 const Tokens = () => {
-  const list = useLive(signal => own('/token', { signal }))
+  const list = useLive(signal => callOrders('/token', { signal }))
   const [secret, setSecret] = useState('')
   const add = async (/** @type {Record<string, string>} */ { name, day }) => {
     const body = { name, ...(day && { expires_at: fromCompanyTime(`${day}T23:59:59`) }) }
-    setSecret((await announced(own('/token', { method: 'POST', body }))).data.token)
+    setSecret((await announced(callOrders('/token', { method: 'POST', body }))).data.token)
     list.reload()
   }
   const revoke = (/** @type {string} */ id) =>
-    announced(own(`/token/${encodeURIComponent(id)}`, { method: 'DELETE' })).then(list.reload)
+    announced(callOrders(`/token/${encodeURIComponent(id)}`, { method: 'DELETE' })).then(list.reload)
   const columns = [
     column(t('name'), row => row.name ?? t('access.by_company')),
     column(t('access.created'), row => html`<${Time} at=${row.created_at} />`),
@@ -67,11 +66,10 @@ const PersonActions = ({ person, change }) => {
     }</div>`
 }
 
-/** Shows the people who sign in for the merchant. */
 const People = () => {
-  const list = useLive(signal => own('/person', { signal }))
+  const list = useLive(signal => callOrders('/person', { signal }))
   const send = async (/** @type {string} */ path, /** @type {string} */ method, /** @type {object} */ body) => {
-    await announced(own(path, { method, body }))
+    await announced(callOrders(path, { method, body }))
     list.reload()
   }
   const columns = [
@@ -103,5 +101,5 @@ const People = () => {
 }
 
 /** Shows the people and the programs that may act for the merchant. */
-export const Access = () => html`
-  <h1 tabindex="-1">${t('menu.access')}</h1>${may('listPeople') && html`<${People} />`}<${Tokens} />`
+export const Access = ({ title }) => html`
+  <h1 tabindex="-1">${title}</h1>${may('listPeople') && html`<${People} />`}<${Tokens} />`

@@ -1,5 +1,5 @@
 import { Act } from '../../kit/actions.js'
-import { ApiError, own } from '../../kit/api.js'
+import { ApiError, callOrders } from '../../kit/api.js'
 import { Form, orderFields, pause, usePost } from '../../kit/form.js'
 import { money, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
@@ -29,7 +29,7 @@ const readPrice = async (
   if (!origin_city_id || !destination_city_id || value === undefined) return null
   await pause(signal)
   const body = { general_data: { origin_city_id }, order_data: [{ destination_city_id, weight: value }] }
-  return (await own('/order/quote', { method: 'POST', body, signal })).data[0]
+  return (await callOrders('/order/quote', { method: 'POST', body, signal })).data[0]
 }
 
 /** Shows the booked parcel with its status; a draft can be confirmed at once. */
@@ -42,7 +42,6 @@ const Booked = ({ waybill, isDraft, statuses, post }) => {
     ${!isConfirmed && statuses?.mayConfirm && html`<${Act} run=${confirm}>${t('parcel.confirm')}<//>`}</div>`
 }
 
-/** Books one parcel, and shows its price while the merchant types. */
 export const Book = () => {
   const businesses = useLive(readBusinesses)
   const statuses = useLive(readStatuses)

@@ -1,5 +1,5 @@
 import { Act, saveFile } from '../../kit/actions.js'
-import { own } from '../../kit/api.js'
+import { callOrders } from '../../kit/api.js'
 import { usePost } from '../../kit/form.js'
 import { money, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
@@ -22,7 +22,7 @@ const showBalance = ({ currency, next_payment: next, ...data }) => {
 }
 
 const save = async (/** @type {string} */ path, /** @type {string} */ number, /** @type {string} */ format) =>
-  saveFile(await own(`${path}?format=${format}`, { as: 'blob' }), `${number.replaceAll('/', '-')}.${format}`)
+  saveFile(await callOrders(`${path}?format=${format}`, { as: 'blob' }), `${number.replaceAll('/', '-')}.${format}`)
 
 /** Shows the actions on an invoice: save it, and approve it while it waits for approval. */
 const Actions = ({ invoice: { invoice_no: number, state }, onDone }) => {
@@ -37,9 +37,8 @@ const Actions = ({ invoice: { invoice_no: number, state }, onDone }) => {
     }</div>`
 }
 
-/** Shows how much the company owes the merchant, and the invoices. */
 export const Money = () => {
-  const balance = useLive(signal => own('/balance', { signal }), 60)
+  const balance = useLive(signal => callOrders('/balance', { signal }), 60)
   const list = usePages('/invoice')
   const columns = () => [
     column(t('invoice.no'), row => row.invoice_no),

@@ -1,5 +1,5 @@
 import { Act, announce, Button, ErrorText, saveFile, useAction } from '../../kit/actions.js'
-import { own, withQuery } from '../../kit/api.js'
+import { callOrders, withQuery } from '../../kit/api.js'
 import { findCities, usePost } from '../../kit/form.js'
 import { dateTime, money, number, statusName, t } from '../../kit/i18n.js'
 import { Filters, Pages, usePages } from '../../kit/lists.js'
@@ -61,7 +61,9 @@ const exported =
 const exportOrders = async (query, onProgress, signal) => {
   const rows = /** @type {unknown[][]} */ ([])
   for (let cursor = ''; ; ) {
-    const { data, meta } = await retry(() => own(withQuery('/order', { ...query, cursor, per_page: 1000 }), { signal }))
+    const { data, meta } = await retry(() =>
+      callOrders(withQuery('/order', { ...query, cursor, per_page: 1000 }), { signal }),
+    )
     rows.push(...data.map(row => [row.status.name, ...exported.map(name => row[name])]))
     onProgress(rows.length)
     cursor = meta.next_cursor
@@ -129,9 +131,8 @@ const Actions = ({ chosen, onMoved }) => {
     <${Refused} title=${t('orders.refused', { count: number(refused.length) })} of=${refused} onDrop=${drop} />`
 }
 
-/** Shows the merchant's orders, newest first. */
 export const Orders = ({ query }) => {
-  const statuses = useLive(signal => own('/order/status-list', { signal }))
+  const statuses = useLive(signal => callOrders('/order/status-list', { signal }))
   const list = usePages('/order', { ...query, per_page: 50 }, 30)
   const chosen = useSelection()
   return html`<h1 tabindex="-1">${t('menu.orders')}</h1>

@@ -1,5 +1,5 @@
 import { Act, announced, Button, Label } from '../../kit/actions.js'
-import { ApiError, own } from '../../kit/api.js'
+import { ApiError, callOrders } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
 import { Form, orderFields, usePost } from '../../kit/form.js'
 import { money, number, statusName, t } from '../../kit/i18n.js'
@@ -37,20 +37,19 @@ const Moves = ({ order, onDone }) => {
   return html`<div class="row">${key === 'key_1' && button('confirm')}${button('cancel')}</div>`
 }
 
-const editable = ['key_1', 'key_2', 'key_4', 'key_5']
 const editFields = `customer_name customer_phone customer_address destination_city_id cod weight description`.split(' ')
 
 /** Changes an order before its pickup; the service refuses the change if somebody else changed the order meanwhile. */
 const Edit = ({ order, path, onDone }) => {
   /** Holds the order that the open form shows; undefined: the form is closed. */
   const [base, setBase] = useState(/** @type {any} */ (undefined))
-  if (!base && !editable.includes(order.data.status.key)) return null
+  if (!base && order.data.editable !== 'all') return null
   if (!base) return html`<div class="row"><${Button} onClick=${() => setBase(order)}>${t('parcel.edit')}<//></div>`
   const send = async (/** @type {Record<string, string>} */ body) => {
     try {
-      await announced(own(path, { method: 'PATCH', body, ifMatch: base.etag }))
+      await announced(callOrders(path, { method: 'PATCH', body, ifMatch: base.etag }))
     } catch (error) {
-      if (error instanceof ApiError && error.status === 412) setBase(await own(path))
+      if (error instanceof ApiError && error.status === 412) setBase(await callOrders(path))
       throw error
     }
     setBase(undefined)
@@ -82,11 +81,10 @@ const Timeline = ({ tracking, messages }) => {
     )}</ol><//>`
 }
 
-/** Shows one parcel with its timeline. */
 export const Parcel = ({ params: [waybill] }) => {
   const path = `/order/${encodeURIComponent(waybill)}`
-  const order = useLive(signal => own(path, { signal }), 15, [waybill])
-  const messages = useLive(signal => own(`${path}/messages`, { signal }), 30, [waybill])
+  const order = useLive(signal => callOrders(path, { signal }), 15, [waybill])
+  const messages = useLive(signal => callOrders(`${path}/messages`, { signal }), 30, [waybill])
   return html`<div class="row"><h1 tabindex="-1">${waybill}</h1>
       <${Label} waybill=${waybill} needs="printLabel" /></div>
     <${Live} of=${order} lines=${9}>${({ data }) => html`<div class="parcel">

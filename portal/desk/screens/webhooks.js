@@ -1,5 +1,5 @@
 import { Act, announced } from '../../kit/actions.js'
-import { own } from '../../kit/api.js'
+import { callOrders } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
 import { fromCompanyTime, number, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
@@ -36,12 +36,11 @@ const State = ({ of: { state, disabled_reason: reason, failing_since: since } })
   return html`<${Badge} kind="good">${t('webhooks.enabled')}<//>`
 }
 
-/** Shows the addresses of the merchant's programs that get events. */
 const List = () => {
-  const list = useLive(signal => own('/webhook', { signal }), 30)
+  const list = useLive(signal => callOrders('/webhook', { signal }), 30)
   const [secret, setSecret] = useState('')
   const add = async (/** @type {object} */ body) => {
-    setSecret((await announced(own('/webhook', { method: 'POST', body }))).data.secret)
+    setSecret((await announced(callOrders('/webhook', { method: 'POST', body }))).data.secret)
     list.reload()
   }
   const columns = [
@@ -85,7 +84,7 @@ const Deliveries = ({ id, path, query }) => {
   const replay = async (/** @type {Record<string, string>} */ entered) => {
     const given = Object.entries(entered).filter(([, time]) => time)
     const body = Object.fromEntries(given.map(([name, time]) => [name, fromCompanyTime(time)]))
-    await announced(own(`${path}/replay`, { method: 'POST', body }))
+    await announced(callOrders(`${path}/replay`, { method: 'POST', body }))
     list.reload()
   }
   const options = Object.keys(kinds).map(state => ({ id: state, label: nameState(state) }))
@@ -109,9 +108,9 @@ const Deliveries = ({ id, path, query }) => {
 const Actions = ({ webhook, path, onChanged }) => {
   const [pinged, setPinged] = useState(/** @type {any} */ (undefined))
   const [secret, setSecret] = useState('')
-  const post = (/** @type {string} */ verb) => own(`${path}/${verb}`, { method: 'POST', body: {} })
+  const post = (/** @type {string} */ verb) => callOrders(`${path}/${verb}`, { method: 'POST', body: {} })
   const state = webhook.state === 'enabled' ? 'disabled' : 'enabled'
-  const change = () => announced(own(path, { method: 'PATCH', body: { state } })).then(onChanged)
+  const change = () => announced(callOrders(path, { method: 'PATCH', body: { state } })).then(onChanged)
   const ping = async () => {
     setPinged((await post('ping')).data)
     onChanged()
@@ -121,7 +120,7 @@ const Actions = ({ webhook, path, onChanged }) => {
     onChanged()
   }
   const remove = async () => {
-    await announced(own(path, { method: 'DELETE' }))
+    await announced(callOrders(path, { method: 'DELETE' }))
     location.hash = '#/webhooks'
   }
   return html`<div class="row">
@@ -139,9 +138,9 @@ const Actions = ({ webhook, path, onChanged }) => {
 
 const Webhook = ({ id, query }) => {
   const path = `/webhook/${encodeURIComponent(id)}`
-  const list = useLive(signal => own('/webhook', { signal }), 30)
+  const list = useLive(signal => callOrders('/webhook', { signal }), 30)
   const change = async (/** @type {object} */ body) => {
-    await announced(own(path, { method: 'PATCH', body }))
+    await announced(callOrders(path, { method: 'PATCH', body }))
     list.reload()
   }
   return html`<h1 tabindex="-1">${t('webhooks.one')}</h1><p><a href="#/webhooks">${t('menu.webhooks')}</a></p>

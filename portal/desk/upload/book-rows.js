@@ -1,6 +1,6 @@
 // Books an upload in chunks, each with a key. The browser stores the chunks first, and after a closed tab or a lost
 // connection sends the same with the same keys: orders books no chunk twice. The rows not booked yet stay beside them.
-import { ApiError, own } from '../../kit/api.js'
+import { ApiError, callOrders } from '../../kit/api.js'
 import { chunk, retry } from '../merchant.js'
 import { addErrors, ordersAtOnce, toGeneral, toOrder } from './check-rows.js'
 import { alone, isDraft, isElsewhere, isLeft, isTooOld, listOpen, readUpload, writeUpload } from './stored-upload.js'
@@ -50,7 +50,7 @@ export const storeRest = (shown, rest) =>
 /** @param {Stored} upload @param {Chunk} part */
 const bookChunk = async ({ general }, part) => {
   const body = { general_data: toGeneral(general), order_data: part.orders }
-  const send = () => own('/order/bulk', { method: 'POST', body, key: part.key })
+  const send = () => callOrders('/order/bulk', { method: 'POST', body, key: part.key })
   const result = await retry(send).catch(error => error)
   if (!(result instanceof Error)) return { waybills: result.data }
   if (result instanceof ApiError && result.status === 422) return { errors: result.errors }
@@ -94,7 +94,7 @@ export const confirmDrafts = upload =>
 const confirmAll = async (waybills, key) => {
   if (waybills.length === 0) return 0
   const request = { method: 'POST', body: { waybill_numbers: waybills }, key: `${key} confirm ${waybills.length}` }
-  const result = await retry(() => own('/order/confirm', request)).catch(error => error)
+  const result = await retry(() => callOrders('/order/confirm', request)).catch(error => error)
   if (!(result instanceof ApiError)) return waybills.length
   const left = waybills.filter((_, index) => !result.errors[`waybill_numbers.${index}`])
   if (result.status !== 422 || left.length === waybills.length) throw result

@@ -1,5 +1,5 @@
 // Checks rows before anything is booked: reads their cells, finds their cities, then prices them in a dry run.
-import { ApiError, own } from '../../kit/api.js'
+import { ApiError, callOrders } from '../../kit/api.js'
 import { getSession } from '../../kit/session.js'
 import { chunk } from '../merchant.js'
 import { findProblem, readMoney, readWeight } from './numbers.js'
@@ -61,7 +61,7 @@ const findCities = async rows => {
   for (const some of chunk(lost, placesAtOnce)) {
     const texts = some.map(({ values }) => values.destination || values.customer_address || '?')
     const places = texts.map(text => ({ text: text.slice(0, 255) }))
-    const { data } = await own('/city/resolve', { method: 'POST', body: { places } })
+    const { data } = await callOrders('/city/resolve', { method: 'POST', body: { places } })
     for (const [index, row] of some.entries()) {
       Object.assign(row, { city: data[index].city, alternatives: data[index].alternatives })
       if (!row.city) row.errors.destination = [{ code: 'no_city' }]
@@ -69,11 +69,14 @@ const findCities = async rows => {
   }
 }
 
-/** Books rows in a dry run. A refusal names all bad rows; the other rows run again, for their prices. */
+/**
+ * Books rows in a dry run. A refusal names all bad rows; the other rows run again, for their prices. Returns how many
+ * messages may leave, where that is limited and known (docs/merchants/bulk-call.md#prices-without-orders).
+ */
 const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ general) => {
   for (let good = rows; good.length > 0; good = good.filter(row => !isBad(row))) {
     const body = { general_data: toGeneral(general), order_data: good.map(row => toOrder(row, general)) }
-    const result = await own('/order/bulk?dry_run=true', { method: 'POST', body }).catch(error => error)
+    const result = await callOrders('/order/bulk?dry_run=true', { method: 'POST', body }).catch(error => error)
     if (result instanceof ApiError) {
       if (result.status !== 422) throw result
       if (!addErrors(good, result.errors)) throw new ApiError(wordRefusal(result.errors) || result.message)
@@ -82,7 +85,7 @@ const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ gene
     for (const [index, { delivery_charge: price, currency }] of result.data.entries())
       Object.assign(good[index], { price, currency })
     for (const { row, field, problem } of assign(good, result.warnings ?? {})) row.warnings.push({ field, ...problem })
-    return
+    return result.messages
   }
 }
 
@@ -115,7 +118,10 @@ export const isBad = (/** @type {Row} */ row) => Object.keys(row.errors).length 
 /** Returns false also for a row that was not checked, such as after a lost connection. */
 export const isGood = (/** @type {Row} */ row) => row.price !== undefined && !row.isChanged && !isBad(row)
 
-/** Checks rows, and sets their errors, warnings and prices. @param {Row[]} rows @param {General} general */
+/**
+ * Checks rows, and sets their errors, warnings and prices. Returns how many messages may leave, as the last dry run.
+ * @param {Row[]} rows @param {General} general
+ */
 export const checkRows = async (rows, general, /** @type {(done: number) => void} */ onProgress) => {
   for (const row of rows) {
     Object.assign(row, { errors: readCells(row, general), warnings: [], price: undefined, isChanged: false })
@@ -123,8 +129,10 @@ export const checkRows = async (rows, general, /** @type {(done: number) => void
   }
   await findCities(rows)
   const good = rows.filter(row => !isBad(row))
+  let messages
   for (const [index, some] of chunk(good, ordersAtOnce).entries()) {
-    await tryBooking(some, general)
+    messages = await tryBooking(some, general)
     onProgress(index * ordersAtOnce + some.length)
   }
+  return messages
 }

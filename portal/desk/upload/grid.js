@@ -39,7 +39,6 @@ export const setField = (/** @type {Row} */ row, /** @type {string} */ field, /*
   if (field === 'destination' || (field === 'customer_address' && !row.values.destination)) row.city = undefined
 }
 
-/** Lets a person choose among the cities that a row may mean. */
 const Candidates = ({ row, id, label, onChange }) => {
   const pick = (/** @type {string} */ chosen) => {
     row.city = row.alternatives.find(city => String(city.id) === chosen)
@@ -104,7 +103,6 @@ const GridRow = ({ row, fields, general, onChange }) => {
     )}</tr>`
 }
 
-/** Shows a button for each view that has rows. */
 const Views = ({ rows, view, onView }) =>
   html`<div class="row">${Object.entries(views).map(([name, isShown]) => {
     const [count, pick] = [rows.filter(isShown).length, () => onView({ name, page: 0 })]

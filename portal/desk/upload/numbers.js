@@ -122,9 +122,9 @@ export const readWeight = (/** @type {string} */ text, unit = 'kg') => {
   const plain = toPlain(text)
   const problem = plain === '' ? 'missing' : findProblem('weight', plain)
   if (problem) return { problem }
-  const own = findUnit(plain) || (/^[.\d].*[^\d.,\s]$/.test(plain) ? 'other' : unit)
-  if (own !== 'kg' && own !== 'g') return { problem: 'unit' }
-  const isGrams = own === 'g'
+  const written = findUnit(plain) || (/^[.\d].*[^\d.,\s]$/.test(plain) ? 'other' : unit)
+  if (written !== 'kg' && written !== 'g') return { problem: 'unit' }
+  const isGrams = written === 'g'
   const rules = { comma3: isGrams ? 'thousands' : 'ambiguous', point3: 'ambiguous' }
   const read = readDigits(plain.replace(/\s*\(?[^\d\s(]+\)?$/u, ''), rules)
   return read.value !== undefined && isGrams ? { value: read.value / 1000 } : read

@@ -49,8 +49,8 @@ const entities = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 const decode = (/** @type {string} */ text) =>
   text.replace(
     /&(?:#x([\da-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));|_x([\dA-F]{4})_/gi,
-    (_, hex, digits, name, own) => {
-      const code = digits ? Number(digits) : Number.parseInt(hex ?? own, 16)
+    (_, hex, digits, name, hexName) => {
+      const code = digits ? Number(digits) : Number.parseInt(hex ?? hexName, 16)
       return name ? entities[name] : String.fromCodePoint(Math.min(code, 0x10ffff))
     },
   )

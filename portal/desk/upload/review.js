@@ -1,6 +1,6 @@
 // Shows what the check found, before anything is booked.
 import { announce, Button, ErrorText, useAction } from '../../kit/actions.js'
-import { money, named, number, statusName, t } from '../../kit/i18n.js'
+import { dateTime, money, named, number, statusName, t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
 import { Live, Panel, useLive } from '../../kit/ui.js'
 import { readStatuses } from '../merchant.js'
@@ -26,6 +26,12 @@ const sumUp = (/** @type {Row[]} */ good, /** @type {'cod' | 'price'} */ name) =
   const total = good.reduce((sum, row) => sum + (row[name] ?? 0), 0)
   return money(total, good[0]?.currency ?? '').trim()
 }
+
+/** Says that some recipients get their messages later: fewer messages may leave today than there are phone numbers. */
+const sayLater = (/** @type {Row[]} */ good, /** @type {any} */ messages) =>
+  new Set(good.map(({ values }) => values.customer_phone)).size > messages?.may_leave_today &&
+  html`<p class="notice">${t('upload.later', { count: number(messages.may_leave_today) })}
+    ${messages.opens_at && ` ${t('upload.opens', { time: dateTime(messages.opens_at) })}`}</p>`
 
 /** Shows the buttons that book: as confirmed orders where the company lets merchants confirm, or else as drafts. */
 const BookButtons = ({ good, changed, start }) => {
@@ -58,6 +64,7 @@ const BookButtons = ({ good, changed, start }) => {
 export const Checked = ({ rows, general, stored, onBook }) => {
   const [, redraw] = useState(0)
   const [progress, setProgress] = useState({ done: 0, of: rows.length })
+  const [messages, setMessages] = useState(/** @type {any} */ (undefined))
   const [view, setView] = useState({ name: 'filter.all', page: 0 })
   const open = rows.filter(row => !row.leftOut)
   const good = open.filter(isGood)
@@ -65,7 +72,7 @@ export const Checked = ({ rows, general, stored, onBook }) => {
   const left = rows.filter(row => row.leftOut || !isGood(row))
   const check = useAction(async (/** @type {Row[]} */ some) => {
     setProgress({ done: 0, of: some.length })
-    await checkRows(some, general, done => setProgress({ done, of: some.length }))
+    setMessages(await checkRows(some, general, done => setProgress({ done, of: some.length })))
     if (stored) await storeRest(stored, rows)
     announce(t('upload.good', { count: number(rows.filter(isGood).length) }))
   })
@@ -86,6 +93,7 @@ export const Checked = ({ rows, general, stored, onBook }) => {
     <p><strong>${t('upload.good', { count: number(good.length) })}</strong>
       ${' '}${t('upload.price', { sum: sumUp(good, 'price') })}</p>
     ${sayLeftOut(rows)}
+    ${sayLater(good, messages)}
     <${ErrorText} error=${check.error ?? start.error} />
     <${BookButtons} good=${good} changed=${open.filter(row => row.isChanged).length} start=${start} />
     <div class="row">${rest.length > 0 && html`<${Button} onClick=${() => check.run(rest)}>${t('upload.again')}<//>`}

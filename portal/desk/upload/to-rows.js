@@ -88,8 +88,8 @@ const createUnitReader = columns => {
   const index = columns.findIndex(isOfUnits)
   return (/** @type {string[]} */ cells) => {
     if (index < 0) return unit || 'kg'
-    const own = findUnit(cells[index] ?? '') || 'other'
-    return unit && unit !== own ? 'other' : own
+    const found = findUnit(cells[index] ?? '') || 'other'
+    return unit && unit !== found ? 'other' : found
   }
 }
 

@@ -45,14 +45,14 @@ export const diagnose = async (
   const { channel, accessToken, signals, silentSince, rules, unapproved, price, now } = stored
   const asked = accessToken === undefined ? [] : await askApi(dependencies, channel, accessToken, now)
   const lines: Line[] = accessToken === undefined ? [{ check: 'token', state: 'wrong', text: noToken }] : asked
-  const own: Line[] = [
+  const known: Line[] = [
     { check: 'signature', ...judgeSignature(signals) },
     { check: 'statuses', ...judgeStatuses(signals, silentSince) },
     { check: 'inbound', ...judgeInbound(signals) },
     { check: 'templates', ...judgeTemplates(rules, unapproved) },
     { check: 'price', ...judgePrice(price) },
   ]
-  return [...lines, ...own]
+  return [...lines, ...known]
 }
 
 const readStored = async (tx: Tx, { keyring }: DoctorDependencies, tenant: string, phoneNumberId: string) => {

@@ -24,7 +24,7 @@ export const checks = [
 ] as const
 const states = ['ok', 'warning', 'wrong'] as const
 
-/** Is one answer of the doctor: `text` says what is so and, unless it is ok, the way out. */
+/** Reports the result of one check: `text` says what the check found and, unless it is ok, the remedy. */
 export const Line = Type.Object(
   {
     check: oneOf(checks),
@@ -77,8 +77,8 @@ export const judgeCallback = (
   const { url } = read.value
   const wanted = `${publicUrl?.replace(/\/$/, '') ?? 'https://YOUR-HOST'}${webhookPath}`
   if (url === null) return wrong(`The API has no callback address: enter ${wanted} on the developer site.`)
-  const isOurs = publicUrl === undefined ? url.endsWith(webhookPath) : url.replace(/\/$/, '') === wanted
-  if (isOurs) return ok(`The API posts webhooks to ${url}.`)
+  const isNotifier = publicUrl === undefined ? url.endsWith(webhookPath) : url.replace(/\/$/, '') === wanted
+  if (isNotifier) return ok(`The API posts webhooks to ${url}.`)
   return wrong(
     `The API posts webhooks to ${url}, not to ${wanted}: correct it on the developer site, or PUBLIC_URL here.`,
   )

@@ -8,7 +8,7 @@ import { Line } from './lines.ts'
 const params = Type.Object({ phone_number_id: Type.String() })
 const Diagnosis = Type.Object({ data: Type.Array(Line) }, { title: 'Diagnosis' })
 
-/** Serves the answer to "does messaging work?" for a number, and the one remedy that is a request to the API. */
+/** Serves the doctor's checks of a number, and the one remedy that is a request to the API. */
 export const doctorRoutes: FastifyPluginAsyncTypebox<DoctorDependencies> = async (app, options) => {
   const DiagnoseChannel = {
     operationId: 'diagnoseChannel',

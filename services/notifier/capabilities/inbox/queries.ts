@@ -25,19 +25,19 @@ const columns = sql`m.inbound_id as id, m.phone_number_id as number, m.recipient
 
 export const positionPattern = '[0-9]{1,14}[.][0-9]{1,18}'
 
-const isBefore = (place: string | undefined) => {
+const beforeSql = (place: string | undefined) => {
   if (place === undefined) return sql`true`
   const [milliseconds, position] = place.split('.')
   return sql`(m.happened_at, m.position) < (to_timestamp(${milliseconds}::float8 / 1000), ${position}::bigint)`
 }
 
-const isWrittenBy = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tenant_id = ${tenant}
+const matchPerson = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tenant_id = ${tenant}
   and m.recipient = ${identifyPerson(recipient)} and m.phone_number_id = ${phoneNumberId}`
 
 export const findInbound = (tx: Tx, person: Person, before: string | undefined, limit: number) =>
   query<InboundRow>(tx)`
     select ${columns} from inbound_messages m
-    where ${isWrittenBy(person)} and m.kind <> 'replaced' and ${isBefore(before)}
+    where ${matchPerson(person)} and m.kind <> 'replaced' and ${beforeSql(before)}
     order by m.happened_at desc, m.position desc limit ${limit}`
 
 /** Holds a conversation with its newest message, or its newest unread one in a list of unread conversations. */
@@ -55,20 +55,20 @@ export const listConversations = async (
   before: string | undefined,
   limit: number,
 ): Promise<ConversationRow[]> => {
-  const isSamePerson = sql`other.tenant_id = m.tenant_id and other.recipient = m.recipient
+  const samePersonSql = sql`other.tenant_id = m.tenant_id and other.recipient = m.recipient
     and other.phone_number_id = m.phone_number_id`
   const rows = await query<ConversationRow>(tx)`
     select page.*, c.last_inbound_at as "lastInboundAt", now() as now
     from (
       select ${columns}, m.position, (
-        select count(*)::integer from inbound_messages other where ${isSamePerson} and other.read_at is null
+        select count(*)::integer from inbound_messages other where ${samePersonSql} and other.read_at is null
       ) as "unreadMessages"
       from inbound_messages m
-      where m.tenant_id = ${tenant} and m.kind = 'written' and ${isBefore(before)}
+      where m.tenant_id = ${tenant} and m.kind = 'written' and ${beforeSql(before)}
         and ${channel === undefined ? sql`true` : sql`m.phone_number_id = ${channel}`}
         and ${isUnread ? sql`m.read_at is null` : sql`true`}
         and not exists (
-          select from inbound_messages other where ${isSamePerson} and other.kind = 'written'
+          select from inbound_messages other where ${samePersonSql} and other.kind = 'written'
             and (other.happened_at, other.position) > (m.happened_at, m.position)
             and ${isUnread ? sql`other.read_at is null` : sql`true`})
       order by m.happened_at desc, m.position desc limit ${limit}
@@ -82,15 +82,15 @@ export const listConversations = async (
 export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<number | undefined> => {
   const rows = await query<{ unread: number }>(tx)`
     with last as (
-      select happened_at, position from inbound_messages m where ${isWrittenBy(person)} and m.inbound_id = ${upTo}
+      select happened_at, position from inbound_messages m where ${matchPerson(person)} and m.inbound_id = ${upTo}
     ), done as (
       update inbound_messages m set read_at = now() from last
-      where ${isWrittenBy(person)} and m.read_at is null
+      where ${matchPerson(person)} and m.read_at is null
         and (m.happened_at, m.position) <= (last.happened_at, last.position)
       returning 1
     )
     select (
-      select count(*) from inbound_messages m where ${isWrittenBy(person)} and m.read_at is null
+      select count(*) from inbound_messages m where ${matchPerson(person)} and m.read_at is null
     )::integer - (select count(*) from done)::integer as unread from last`
   return rows[0]?.unread
 }

@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import type { Connections } from '../../capability.ts'
 import { markRestored } from './restored.ts'
 
-const isMarked =
-  'The messages counted as queued, held or sending are unknown now, and only staff resend them. Those counted as scheduled stay queued. Continue with docs/operators/backup.md.'
+const marked =
+  'The messages that were queued, held or sending have the status unknown: only staff can resend them. Scheduled messages stay queued. Continue with docs/operators/backup.md.'
 
 export const addRestored = (program: Command, { withPool }: Connections): Command =>
   program
@@ -25,5 +25,5 @@ export const addRestored = (program: Command, { withPool }: Connections): Comman
       if (json) return printJson({ dry_run: dryRun, until: lostAt, tenants })
       const table = tenants.map(tenant => ({ ...tenant }))
       printTable(table, 'There are no tenants.')
-      print(dryRun ? 'Nothing was written: this was a dry run.' : isMarked)
+      print(dryRun ? 'Nothing was written: this was a dry run.' : marked)
     })

@@ -34,7 +34,6 @@ interface Histories {
   readonly inbound?: readonly InboundUpdate[]
 }
 
-/** Merges the histories into one timeline, newest first. */
 export const mergeTimelines = ({ tracking, edits = [], messages, failed, actions = [], inbound = [] }: Histories) =>
   [
     ...[...Map.groupBy(messages, update => update.message_id).values()]

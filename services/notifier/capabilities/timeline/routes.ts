@@ -121,7 +121,7 @@ const readTimeline = async ({ pool, orders }: TimelineOptions, staff: Staff, way
   if (found.kind === 'unknown') throw notFound('waybill')
   if (found.kind === 'unavailable') throw ordersUnavailable()
   const { waybill_number, status_key, status_name, timeline: tracking, edits } = found.order
-  const own = await inTenant(pool, tenant, async (tx: Tx) => ({
+  const stored = await inTenant(pool, tenant, async (tx: Tx) => ({
     messages: await findStatusUpdates(tx, staff, waybill_number),
     failed: await findFailedMessages(tx, tenant, waybill_number),
     actions: await findActions(tx, tenant, waybill_number, maxActions),
@@ -132,7 +132,7 @@ const readTimeline = async ({ pool, orders }: TimelineOptions, staff: Staff, way
       limit: maxInbound,
     }),
   }))
-  const timeline = mergeTimelines({ tracking, edits, ...own })
+  const timeline = mergeTimelines({ tracking, edits, ...stored })
   return { data: { waybill_number, order: { status_key, status_name }, timeline } }
 }
 

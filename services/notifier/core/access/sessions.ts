@@ -143,17 +143,17 @@ const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptio
  * only orders can know and has not confirmed in the last minute; during a flood it returns undefined for such a token.
  */
 export const createStaffReader = ({ pool, ...options }: SessionOptions): FindTokenHolder<StaffToken> => {
-  const findOwn = rememberCallers(pool, findStaff)
+  const findLocal = rememberCallers(pool, findStaff)
   const sessions = createSessions({ pool, ...options })
   const find = async (tenant: string, token: string, flood = false): Promise<StaffToken | undefined> => {
     const session = { tenant, hash: hashToken(token).toString('hex') }
-    const own = sessions.findConfirmed(session) ?? (await findOwn(tenant, token, flood))
-    if (own || !mayBeToken(token)) return own
+    const local = sessions.findConfirmed(session) ?? (await findLocal(tenant, token, flood))
+    if (local || !mayBeToken(token)) return local
     const found = await sessions.find(session, flood)
     if (found === 'unconfirmed') throw httpError('unavailable', unconfirmed, { retryAfterSeconds: 2 })
     return found
   }
-  return Object.assign(find, { forget: findOwn.forget })
+  return Object.assign(find, { forget: findLocal.forget })
 }
 
 const unconfirmed =

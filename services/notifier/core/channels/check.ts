@@ -8,7 +8,7 @@ import type { Tx } from '../database/tables.ts'
 import { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
 import { judge } from './health.ts'
 import { storeRead } from './portfolio.ts'
-import { own } from './prove.ts'
+import { assignNumber } from './prove.ts'
 import { findChannel, resumeChannel, updateChannel } from './queries.ts'
 import { type ChannelDependencies, promoteToken } from './secrets.ts'
 import { keptByAnother, noToken, noWebhooks, readWithToken, unproven } from './view.ts'
@@ -48,7 +48,7 @@ export const checkChannel = async (
   ])
   const health = judge(number, token, channel.waba_id, new Date())
   const isRead = number.kind === 'received'
-  const isProven = channel.proven_at !== null || (isRead && (await own(dependencies, tenant, phoneNumberId)))
+  const isProven = channel.proven_at !== null || (isRead && (await assignNumber(dependencies, tenant, phoneNumberId)))
   if (!isProven) health.warnings.push(isRead ? keptByAnother : unproven)
   if (!channel.webhooks) health.warnings.push(noWebhooks)
   const ok = health.problems.length === 0

@@ -13,10 +13,10 @@ const mayOnlySend = (token: TokenInfo): boolean =>
 
 /** Judges a channel as docs/contributors/messaging-api.md#numbers-and-tokens says. Problems keep it from sending. */
 export const judge = (number: Read<PhoneNumber>, token: Read<TokenInfo>, wabaId: string | null, now: Date) => {
-  const [ofNumber, ofToken] = [judgeNumber(number, token), judgeToken(token, wabaId, now)]
+  const verdicts = [judgeNumber(number, token), judgeToken(token, wabaId, now)]
   return {
-    problems: [...ofNumber.problems, ...ofToken.problems],
-    warnings: [...ofNumber.warnings, ...ofToken.warnings],
+    problems: verdicts.flatMap(({ problems }) => problems),
+    warnings: verdicts.flatMap(({ warnings }) => warnings),
   }
 }
 
@@ -28,7 +28,7 @@ export interface Verdict {
 
 export const judgeNumber = (number: Read<PhoneNumber>, token: Read<TokenInfo>): Verdict => {
   const verdict: Verdict = { problems: [], warnings: [] }
-  if (number.kind === 'received') addOfNumber(number.value, verdict)
+  if (number.kind === 'received') addNumberProblems(number.value, verdict)
   else if (number.kind !== 'refused' || token.kind !== 'received' || !mayOnlySend(token.value))
     verdict.problems.push(`The number could not be read. ${wordFailure(number)}`)
   return verdict
@@ -36,7 +36,7 @@ export const judgeNumber = (number: Read<PhoneNumber>, token: Read<TokenInfo>): 
 
 export const judgeToken = (token: Read<TokenInfo>, wabaId: string | null, now: Date): Verdict => {
   const verdict: Verdict = { problems: [], warnings: [] }
-  if (token.kind === 'received') addOfToken(token.value, wabaId, now, verdict)
+  if (token.kind === 'received') addTokenProblems(token.value, wabaId, now, verdict)
   else verdict.problems.push(`The access token could not be read. ${wordFailure(token)}`)
   return verdict
 }
@@ -46,7 +46,7 @@ export const wordFailure = (failed: Failed): string =>
     ? wordRefusal(failed)
     : `The messaging API did not respond (${failed.reason}): run the check again.`
 
-const addOfNumber = (number: PhoneNumber, { problems, warnings }: Verdict): void => {
+const addNumberProblems = (number: PhoneNumber, { problems, warnings }: Verdict): void => {
   const { status, can_send_message, health_problems, quality_rating } = number
   const reported = health_problems.length > 0 ? ` The API says: ${health_problems.join(' ')}` : ''
   if (status !== null && status !== 'CONNECTED')
@@ -58,7 +58,12 @@ const addOfNumber = (number: PhoneNumber, { problems, warnings }: Verdict): void
     warnings.push('The quality of the number is RED: send fewer messages, and only those that customers want.')
 }
 
-const addOfToken = (token: TokenInfo, wabaId: string | null, now: Date, { problems, warnings }: Verdict): void => {
+const addTokenProblems = (
+  token: TokenInfo,
+  wabaId: string | null,
+  now: Date,
+  { problems, warnings }: Verdict,
+): void => {
   const { is_valid: isValid, expires_at: end, accounts } = token
   if (!isValid) problems.push('The access token is expired, invalid or revoked: store a new one.')
   if (end && end <= now.toISOString()) problems.push(`The access token expired at ${end}.`)

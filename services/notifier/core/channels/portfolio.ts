@@ -53,12 +53,12 @@ export const reportLimits = async (
 ): Promise<void> => {
   for (const { tenant, wabaId, maxPeople, at } of limits)
     await query(tx)`
-      with own as (
+      with numbers as (
         update channels set portfolio_id = coalesce(portfolio_id, 'account ' || waba_id)
         where tenant_id = ${tenant} and waba_id = ${wabaId} returning portfolio_id
       )
       insert into portfolios as known (portfolio_id, max_people, read_at)
-      select distinct portfolio_id, ${maxPeople}::integer, ${at}::timestamptz from own order by portfolio_id
+      select distinct portfolio_id, ${maxPeople}::integer, ${at}::timestamptz from numbers order by portfolio_id
       on conflict (portfolio_id) do update set max_people = excluded.max_people, read_at = excluded.read_at
       where known.read_at <= excluded.read_at + interval '1 second'`
 }

@@ -18,10 +18,10 @@ export type Prover = Pick<ChannelDependencies, 'pool' | 'keyring' | 'api'>
  * number or for a message from it. A tenant that has proven the number before keeps it until the API refuses all its
  * tokens. Returns false if another tenant keeps it.
  */
-export const own = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> => {
+export const assignNumber = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> => {
   const owner = await findOwner(prover.pool, phoneNumberId)
   if (owner === tenant) return true
-  if (owner !== undefined && (await judgeTokens(prover, owner, phoneNumberId)) !== 'refused') return false
+  if (owner !== undefined && (await tryTokens(prover, owner, phoneNumberId)) !== 'refused') return false
   return handOver(prover.pool, tenant, phoneNumberId, owner).catch(error => {
     if ((error as { code?: unknown } | null)?.code === '23505') return false
     throw error
@@ -29,7 +29,7 @@ export const own = async (prover: Prover, tenant: string, phoneNumberId: string)
 }
 
 /** Checks a tenant's access tokens for a number with the API; `refused` means that the API refuses all of them. */
-const judgeTokens = async ({ pool, keyring, api }: Prover, tenant: string, phoneNumberId: string) => {
+const tryTokens = async ({ pool, keyring, api }: Prover, tenant: string, phoneNumberId: string) => {
   const find = (tx: Tx) => findTokens(tx, keyring, { tenant, phoneNumberId })
   const secrets = await inTenant(pool, tenant, find).catch(unlessUnopened)
   let verdict: 'refused' | 'unknown' = secrets ? 'refused' : 'unknown'
@@ -76,8 +76,8 @@ const longestPauseSeconds = 300
 export const proveDue = async (prover: Prover, logger: Logger): Promise<void> => {
   const due = await inAllTenants(prover.pool, (tx: Tx) => claimDue(tx))
   const proofs = due.map(async ({ tenant_id: tenant, phone_number_id }) => {
-    const isAccepted = (await judgeTokens(prover, tenant, phone_number_id)) === 'accepted'
-    const isProven = isAccepted && (await own(prover, tenant, phone_number_id))
+    const isAccepted = (await tryTokens(prover, tenant, phone_number_id)) === 'accepted'
+    const isProven = isAccepted && (await assignNumber(prover, tenant, phone_number_id))
     logger[isProven ? 'info' : 'warn']({ tenant, phone_number_id }, isProven ? 'channel.proven' : 'channel.unproven')
   })
   for (const proof of await Promise.allSettled(proofs)) if (proof.status === 'rejected') throw proof.reason

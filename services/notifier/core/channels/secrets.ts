@@ -10,7 +10,7 @@ import { last4, open, type SecretRef, seal } from './vault.ts'
 
 export type Slot = 'current' | 'next'
 
-const hasReference = ({ tenant, phoneNumberId, kind }: SecretRef) =>
+const referenceSql = ({ tenant, phoneNumberId, kind }: SecretRef) =>
   sql`tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and kind = ${kind}`
 
 /**
@@ -51,17 +51,17 @@ const putSecret = async (tx: Tx, keyring: Keyring, ref: SecretRef, slot: Slot, t
 }
 
 const removeSecret = (tx: Tx, ref: SecretRef, slot: Slot) =>
-  sql`delete from secrets where ${hasReference(ref)} and slot = ${slot}`.execute(tx)
+  sql`delete from secrets where ${referenceSql(ref)} and slot = ${slot}`.execute(tx)
 
 const promoteNext = async (tx: Tx, ref: SecretRef): Promise<void> => {
   await removeSecret(tx, ref, 'current')
-  await sql`update secrets set slot = 'current' where ${hasReference(ref)} and slot = 'next'`.execute(tx)
+  await sql`update secrets set slot = 'current' where ${referenceSql(ref)} and slot = 'next'`.execute(tx)
 }
 
 /** Returns the secrets of one kind in the clear, by slot. Use them in a request or a comparison only. */
 const findSecrets = async (tx: Tx, keyring: Keyring, ref: SecretRef): Promise<Map<Slot, string>> => {
   const rows = await query<{ slot: Slot; key_id: string; sealed: Buffer }>(tx)`
-    select slot, key_id, sealed from secrets where ${hasReference(ref)}`
+    select slot, key_id, sealed from secrets where ${referenceSql(ref)}`
   return new Map(rows.map(({ slot, key_id, sealed }) => [slot, open(keyring, ref, key_id, sealed)]))
 }
 
@@ -90,7 +90,7 @@ type SealedRow = SecretRef & { key_id: string; sealed: Buffer }
  */
 export type ListAppSecrets = (tx: Tx, channels: readonly ChannelRef[], skipsUnopened?: boolean) => Promise<string[][]>
 
-export const listAppSecrets =
+export const createAppSecretLister =
   (keyring: Keyring): ListAppSecrets =>
   async (tx, channels, skipsUnopened = false) => {
     const [tenants, numbers] = [channels.map(each => each.tenant), channels.map(each => each.phoneNumberId)]
@@ -99,8 +99,8 @@ export const listAppSecrets =
       where kind = 'app_secret' and (tenant_id, phone_number_id) in (
         select * from unnest(${tenants}::text[], ${numbers}::text[])
       )`
-    const isOf = (a: ChannelRef, b: ChannelRef) => a.tenant === b.tenant && a.phoneNumberId === b.phoneNumberId
-    const find = (channel: ChannelRef) => rows.filter(row => isOf(row, channel))
+    const isSame = (a: ChannelRef, b: ChannelRef) => a.tenant === b.tenant && a.phoneNumberId === b.phoneNumberId
+    const find = (channel: ChannelRef) => rows.filter(row => isSame(row, channel))
     const openRow = (row: SealedRow): string => open(keyring, row, row.key_id, row.sealed)
     const openRows = (found: SealedRow[]) =>
       skipsUnopened ? found.flatMap(row => tryOpen(() => openRow(row)) ?? []) : found.map(openRow)

@@ -10,7 +10,7 @@ const silentHours = 24
  * Selects the time of the oldest message that the API accepted on the number of row `c`, if no status of any message of
  * that number has come since, for `silentMinutes`. The minute covers what `signals.ts` leaves out.
  */
-export const selectSilentSince = `select min(m.status_at) from messages m
+export const silentSinceSql = `select min(m.status_at) from messages m
   where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id and m.status = 'accepted'
     and m.status_at between now() - interval '${silentHours} hours' and now() - interval '${silentMinutes} minutes'
     and m.status_at > coalesce((select s.status_at + interval '1 minute' from channel_signals s
@@ -19,7 +19,7 @@ export const selectSilentSince = `select min(m.status_at) from messages m
 /** Returns since when a number of the tenant gets no statuses; null if it does, or sends nothing. */
 export const findSilentSince = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Date | null> => {
   const rows = await query<{ since: Date | null }>(tx)`
-    select (${sql.raw(selectSilentSince)}) as since from channels c
+    select (${sql.raw(silentSinceSql)}) as since from channels c
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}`
   return rows[0]?.since ?? null
 }

@@ -80,21 +80,21 @@ export const createCatalogueSyncs = (
 const syncsAtOnce = 8
 
 /** Returns the SQL condition that the account of the channel `c` lacks a template of the relation `named`. */
-const lacks = (named: string): string => `exists (
+const lackSql = (named: string): string => `exists (
   select from ${named}
   where coalesce(named.channel = c.phone_number_id,
       c.is_default or 1 = (select count(*) from channels o where o.tenant_id = c.tenant_id))
     and not exists (select from templates t where t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
       and t.name = named.name and t.language = named.language and t.status = 'APPROVED'))`
 
-const claimSql = (isDue: string): string => `
+const claimSql = (condition: string): string => `
   update channels c set catalogue_tried_at = now(), catalogue_due_at = now() + interval '1 day'
-  where tenant_id = $1 and waba_id is not null and state = 'active' and (${isDue})
+  where tenant_id = $1 and waba_id is not null and state = 'active' and (${condition})
   returning phone_number_id, waba_id`
 
 /** While the catalogue lacks an approved template that rules name, its account is due every 15 minutes. */
 const dueSql = claimSql(
-  `catalogue_due_at <= now() or catalogue_tried_at < now() - interval '15 minutes' and ${lacks(
+  `catalogue_due_at <= now() or catalogue_tried_at < now() - interval '15 minutes' and ${lackSql(
     '(select phone_number_id as channel, template as name, language from rules where tenant_id = $1 and text is null) named',
   )}`,
 )
@@ -102,7 +102,7 @@ const dueSql = claimSql(
 /** An account that was never synced lacks nothing: its messages are not checked. */
 const lackingSql = claimSql(`coalesce(catalogue_tried_at < now() - interval '10 seconds', true)
   and exists (select from templates t where t.tenant_id = c.tenant_id and t.waba_id = c.waba_id)
-  and ${lacks('jsonb_to_recordset($2::jsonb) as named (channel text, name text, language text)')}`)
+  and ${lackSql('jsonb_to_recordset($2::jsonb) as named (channel text, name text, language text)')}`)
 
 const claim = async (tx: Tx, text: string, values: unknown[]): Promise<string[]> => {
   const { rows } = await tx.client.query(text, values)

@@ -124,18 +124,18 @@ export const movePeople = async (
   for (const move of moves) await moveMessages(tx, move)
 }
 
-const isOut = (row: string, kind: string): string =>
+const outSql = (row: string, kind: string): string =>
   `coalesce(${row}.${kind}_out_at >= coalesce(${row}.${kind}_in_at, '-infinity'), false)`
 
 /** An opt-out of either counts from the last word of both, so that no earlier opt-in that comes again ends it. */
 const mergeOut = (kind: string): string => `
-  ${kind}_out_at = case when ${isOut('c', kind)} or ${isOut('excluded', kind)}
+  ${kind}_out_at = case when ${outSql('c', kind)} or ${outSql('excluded', kind)}
     then greatest(c.${kind}_out_at, excluded.${kind}_out_at, c.${kind}_in_at, excluded.${kind}_in_at)
     else greatest(c.${kind}_out_at, excluded.${kind}_out_at) end,
   ${kind}_in_at = greatest(c.${kind}_in_at, excluded.${kind}_in_at)`
 
 /** Names every number: the keys of these tables have it before the recipient. */
-const isFrom = `tenant_id = $1 and recipient = $2
+const fromSql = `tenant_id = $1 and recipient = $2
   and phone_number_id = any(array(select phone_number_id from channels where tenant_id = $1))`
 
 const columns = 'last_inbound_at, opted_out_at, opted_in_at, marketing_out_at, marketing_in_at'
@@ -144,20 +144,20 @@ const mergeConversations = async (tx: Tx, { tenant, from, to, at = new Date() }:
   const run = (text: string) => tx.client.query(text, [tenant, from, to])
   await run(`
     insert into conversations as c (tenant_id, phone_number_id, recipient, ${columns})
-    select tenant_id, phone_number_id, $3, ${columns} from conversations where ${isFrom}
+    select tenant_id, phone_number_id, $3, ${columns} from conversations where ${fromSql}
     on conflict (tenant_id, phone_number_id, recipient) do update set
       last_inbound_at = greatest(c.last_inbound_at, excluded.last_inbound_at),
       ${mergeOut('opted')}, ${mergeOut('marketing')}`)
-  if (isUserId(from)) await tx.client.query(`delete from conversations where ${isFrom}`, [tenant, from])
+  if (isUserId(from)) await tx.client.query(`delete from conversations where ${fromSql}`, [tenant, from])
   else
     await tx.client.query(
-      `update conversations set last_inbound_at = null, moved_to = $3, moved_at = $4 where ${isFrom}`,
+      `update conversations set last_inbound_at = null, moved_to = $3, moved_at = $4 where ${fromSql}`,
       [tenant, from, to, at],
     )
   await run(`
     insert into opt_outs (tenant_id, phone_number_id, recipient, scope, change, at, actor_kind, actor, reason)
     select tenant_id, phone_number_id, $3, scope, change, at, actor_kind, actor, reason from opt_outs
-    where ${isFrom}
+    where ${fromSql}
     on conflict do nothing`)
   await run('update inbound_messages set recipient = $3 where tenant_id = $1 and recipient = $2')
 }
@@ -169,13 +169,13 @@ const moveMessages = (tx: Tx, { tenant, from, to }: Move) => {
       where tenant_id = $1 and recipient = $2 and status in ('${statuses.join("', '")}')`,
   )
   const text = `
-    with own as (
+    with found as (
       select message_id from messages where tenant_id = $1 and message_id = any(array(${groups.join(' union all ')}))
       order by message_id for update
     )
     update messages m set recipient = $3,
       fence = case when m.status in ('queued', 'held') then m.fence + 1 else m.fence end
-    from own where m.tenant_id = $1 and m.message_id = own.message_id and m.recipient = $2`
+    from found where m.tenant_id = $1 and m.message_id = found.message_id and m.recipient = $2`
   return tx.client.query(text, [tenant, from, to])
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keywordIn, readKeywords } from './keywords.ts'
+import { findKeyword, readKeywords } from './keywords.ts'
 
 const unnamed = readKeywords(['STOP'], ['START'])
 
@@ -50,10 +50,10 @@ const optOuts = [
   ...['නවත්වන්න', 'නවත්වන්න!', 'කරුණාකර නවත්වන්න', 'පණිවිඩ එවීම නවත්වන්න', 'නවතන්න', 'මැසේජ් එපා', 'පණිවිඩ එවන්න එපා.', 'ස්ටොප්'],
   ...['நிறுத்து', 'நிறுத்தவும்.', 'தயவு செய்து நிறுத்தவும்', 'செய்திகளை நிறுத்துங்கள்', 'செய்தி அனுப்ப வேண்டாம்', 'ஸ்டாப்'],
 ]
-for (const text of optOuts) t.equal(keywordIn([text], unnamed), 'stop', text)
+for (const text of optOuts) t.equal(findKeyword([text], unnamed), 'stop', text)
 
 const noThanks = ['එපා', 'එපා!', 'එපා ස්තූතියි', 'வேண்டாம்', 'வேண்டாம், நன்றி', 'இனி வேண்டாம்']
-for (const text of noThanks) t.equal(keywordIn([text], unnamed), 'no thanks', text)
+for (const text of noThanks) t.equal(findKeyword([text], unnamed), 'no thanks', text)
 
 const others = [
   ...[
@@ -105,25 +105,25 @@ const others = [
   ...['நிறுத்த வேண்டாம்', 'இப்போது வேண்டாம்', 'பேருந்து நிறுத்தம்', 'வீட்டின் முன் நிறுத்தவும்', 'பார்சல் வேண்டாம்', 'அழைக்க வேண்டாம்'],
   ...['', ' ', '!!!', '🛑', 'Where is my parcel?', 'ok', 'please', 'messages'],
 ]
-for (const text of others) t.equal(keywordIn([text], unnamed), undefined, text)
+for (const text of others) t.equal(findKeyword([text], unnamed), undefined, text)
 
 t.test('only a keyword that stands alone opts in', t => {
-  for (const text of ['START', 'start!', 'ආරම්භ කරන්න', 'தொடங்கு']) t.equal(keywordIn([text], unnamed), 'start', text)
+  for (const text of ['START', 'start!', 'ආරම්භ කරන්න', 'தொடங்கு']) t.equal(findKeyword([text], unnamed), 'start', text)
   for (const text of ['start please', 'when do you start', "don't start"])
-    t.equal(keywordIn([text], unnamed), undefined, text)
+    t.equal(findKeyword([text], unnamed), undefined, text)
   t.end()
 })
 
 t.test('a tenant’s own words replace the default ones', t => {
   const words = readKeywords(['Halt', 'no more sms', '🛑', ' '], ['GO'])
-  for (const text of ['halt', 'Please halt!', 'No more SMS.', '🛑 ']) t.equal(keywordIn([text], words), 'stop', text)
+  for (const text of ['halt', 'Please halt!', 'No more SMS.', '🛑 ']) t.equal(findKeyword([text], words), 'stop', text)
   for (const text of ['STOP', 'no more', '', ' ', '🛑🛑', 'halt at the gate'])
-    t.equal(keywordIn([text], words), undefined, text)
-  t.equal(keywordIn([undefined], words), undefined)
-  t.equal(keywordIn(['එපා'], words), undefined)
-  t.equal(keywordIn(['එපා'], readKeywords(['එපා'], ['GO'])), 'stop')
-  t.equal(keywordIn([undefined, 'Go'], words), 'start')
-  t.equal(keywordIn(['go', 'halt'], words), 'stop')
+    t.equal(findKeyword([text], words), undefined, text)
+  t.equal(findKeyword([undefined], words), undefined)
+  t.equal(findKeyword(['එපා'], words), undefined)
+  t.equal(findKeyword(['එපා'], readKeywords(['එපා'], ['GO'])), 'stop')
+  t.equal(findKeyword([undefined, 'Go'], words), 'start')
+  t.equal(findKeyword(['go', 'halt'], words), 'stop')
   t.end()
 })
 
@@ -133,7 +133,7 @@ t.test('ignores a long text, whatever it contains', t => {
     for (const length of [100, 5_000]) {
       const text = `stop ${unit.repeat(length)}`
       t.equal(
-        keywordIn([text], unnamed),
+        findKeyword([text], unnamed),
         text.trim().length > 100 ? undefined : 'stop',
         `${JSON.stringify(unit)} ${length}`,
       )

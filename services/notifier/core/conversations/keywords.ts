@@ -12,7 +12,7 @@ export interface Keywords {
 
 export type Keyword = 'stop' | 'start'
 /** `no thanks` opts out of marketing messages alone. */
-export type Wish = Keyword | 'no thanks'
+export type KeywordChoice = Keyword | 'no thanks'
 
 /** CANCEL, END and QUIT are missing: to a courier they are about the parcel. */
 const defaultStopWords = `STOP,STOPALL,UNSUBSCRIBE,OPT OUT,OPTOUT,නවත්වන්න,නවතන්න,නවත්තන්න,ස්ටොප්,
@@ -76,7 +76,7 @@ const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
 }
 
 /** Returns the keyword that texts contain. A sentence may opt out; to opt in, the keyword must stand alone. */
-export const keywordIn = (texts: readonly (string | undefined)[], { stop, noThanks, start }: Keywords) => {
+export const findKeyword = (texts: readonly (string | undefined)[], { stop, noThanks, start }: Keywords) => {
   const given = texts
     .filter(text => text !== undefined)
     .map(text => text.trim())

@@ -40,29 +40,29 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
   if (messages.length === 0) return []
   const given = messages.map(
     ({ tenant, phoneNumberId, recipient, at, keyword, scope = 'all', by = customer, edits }) => {
-      const wish = keyword && `${keyword} ${scope}`
+      const choice = keyword && `${keyword} ${scope}`
       return {
         tenant,
         phoneNumberId,
         recipient: identifyPerson(recipient),
         at,
-        wish,
-        isOwn: by.kind === 'customer' && !edits,
+        choice,
+        isMessage: by.kind === 'customer' && !edits,
       }
     },
   )
   const rows = await query<Recorded>(tx)`
     insert into conversations as c (tenant_id, phone_number_id, recipient, last_inbound_at, opted_out_at, opted_in_at,
       marketing_out_at, marketing_in_at)
-    select tenant_id, phone_number_id, recipient, max(at) filter (where is_own),
-      max(at) filter (where wish = 'stop all'), max(at) filter (where wish = 'start all'),
-      max(at) filter (where wish = 'stop marketing'), max(at)
-        filter (where wish = 'start marketing' or wish = 'start all' and is_own)
+    select tenant_id, phone_number_id, recipient, max(at) filter (where is_message),
+      max(at) filter (where choice = 'stop all'), max(at) filter (where choice = 'start all'),
+      max(at) filter (where choice = 'stop marketing'), max(at)
+        filter (where choice = 'start marketing' or choice = 'start all' and is_message)
     from (
-      select tenant as tenant_id, "phoneNumberId" as phone_number_id, recipient, coalesce(at, now()) as at, wish,
-        "isOwn" as is_own
+      select tenant as tenant_id, "phoneNumberId" as phone_number_id, recipient, coalesce(at, now()) as at, choice,
+        "isMessage" as is_message
       from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text, "phoneNumberId" text,
-        recipient text, at timestamptz, wish text, "isOwn" boolean)
+        recipient text, at timestamptz, choice text, "isMessage" boolean)
     ) given
     group by 1, 2, 3
     order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
@@ -175,8 +175,9 @@ export const releaseHeld = async (tx: Tx, people: readonly (Person & Partial<Con
  * again before it is sent.
  */
 export const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[]): Promise<number> => {
-  const isFree = sql`m.tenant_id = ${tenant} and m.phone_number_id = any(${phoneNumberIds}::text[]) and c.plan = 'free'`
-  return release(tx, sql`channels c using (tenant_id, phone_number_id)`, isFree, 'the channel is paid now')
+  const freeSql = sql`m.tenant_id = ${tenant} and c.plan = 'free'
+    and m.phone_number_id = any(${phoneNumberIds}::text[])`
+  return release(tx, sql`channels c using (tenant_id, phone_number_id)`, freeSql, 'the channel is paid now')
 }
 
 /** Queues held messages that a join finds; returns how many. Locks them in their keys' order. */

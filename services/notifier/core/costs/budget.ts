@@ -29,7 +29,6 @@ export const findBudget = async (tx: Tx, tenant: string): Promise<Static<typeof 
   return (await budget.execute(tx)).rows[0] ?? null
 }
 
-/** Pauses or resumes the tenant's marketing templates. */
 export const setMarketingPaused = async (tx: Tx, tenant: string, isPaused: boolean): Promise<void> => {
   const waits = sql`(${isPaused} and coalesce(category, '') = 'MARKETING')`
   await sql`

@@ -25,7 +25,6 @@ export interface Tariff {
   readonly price: string
 }
 
-/** Holds the tariffs of a tenant, as `findTariffs` reads them. */
 export interface TenantTariffs {
   /** Names a currency such as USD; null means that the tenant has no tariffs. */
   readonly currency: string | null
@@ -60,9 +59,9 @@ export const findPrice = (
   if (isWindowOpen && category === 'utility' && !rule.billsUtilityInWindow) return free('open_window')
   if (category === 'service' && rule.serviceTariff === null) return free('open_window')
   if (category === 'service' && serviceMessages < rule.freeServiceMessages) return free('free_quota')
-  const own = chooseTariff(tariffs, category, country, day)
+  const exact = chooseTariff(tariffs, category, country, day)
   const instead = category === 'service' && rule.serviceTariff
-  const tariff = own ?? (instead ? chooseTariff(tariffs, instead, country, day) : undefined)
+  const tariff = exact ?? (instead ? chooseTariff(tariffs, instead, country, day) : undefined)
   return { amount: tariff?.price ?? null, currency, category, is_free: false, reason: tariff ? 'tariff' : 'no_tariff' }
 }
 

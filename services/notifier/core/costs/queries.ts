@@ -47,15 +47,15 @@ export type Cost = Static<typeof Cost>
 /** Finds the costs of messages that the platform priced, by id. A message sent again may have cost twice. */
 export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Map<string, Cost>> => {
   if (ids.length === 0) return new Map()
-  const day = sql`(p.priced_at at time zone coalesce(own.time_zone, 'UTC'))::date`
+  const day = sql`(p.priced_at at time zone coalesce(settings.time_zone, 'UTC'))::date`
   const rows = await query<Cost & { message_id: string }>(tx)`
-    select p.message_id, own.currency, bool_and(p.is_free) as is_free,
+    select p.message_id, settings.currency, bool_and(p.is_free) as is_free,
       (array_agg(p.category order by p.priced_at desc))[1] as category,
       case when bool_and(p.is_free or tariff.price is not null)
         then trim_scale(coalesce(sum(tariff.price), 0))::text end as amount
-    from message_prices p join tenants own on own.tenant_id = p.tenant_id ${tariffJoin('p', day)}
+    from message_prices p join tenants settings on settings.tenant_id = p.tenant_id ${tariffJoin('p', day)}
     where p.tenant_id = ${tenant} and p.message_id = any(${ids}::text[])
-    group by p.message_id, own.currency`
+    group by p.message_id, settings.currency`
   return new Map(rows.map(({ message_id, ...cost }) => [message_id, cost]))
 }
 
@@ -90,9 +90,9 @@ const maxService = 10_000
 export const countService = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<number> => {
   const rows = await query<{ count: number }>(tx)`
     select count(*)::integer as count from (
-      select from message_prices p, tenants own
-      where own.tenant_id = ${tenant} and p.tenant_id = ${tenant} and p.phone_number_id = ${phoneNumberId}
-        and p.category = 'service' and p.priced_at >= date_trunc('month', now(), coalesce(own.time_zone, 'UTC'))
+      select from message_prices p, tenants settings
+      where settings.tenant_id = ${tenant} and p.tenant_id = ${tenant} and p.phone_number_id = ${phoneNumberId}
+        and p.category = 'service' and p.priced_at >= date_trunc('month', now(), coalesce(settings.time_zone, 'UTC'))
       limit ${maxService}
     ) counted`
   return rows[0]?.count ?? 0

@@ -130,18 +130,18 @@ const queue = async (
   const errors = new Map<string, EventError[]>()
   const failed = new Set<string>()
   for (const [index, { rule, event, request }] of wanted.entries()) {
-    const judged = judge(request, context, rule.paused_reason)
-    if (judged.kind === 'error' || judged.failure !== undefined) failed.add(event.id)
-    if (judged.kind === 'message')
+    const checked = check(request, context, rule.paused_reason)
+    if (checked.kind === 'error' || checked.failure !== undefined) failed.add(event.id)
+    if (checked.kind === 'message')
       messages.push({
         id: ids[index] as string,
-        ...judged,
+        ...checked,
         rule,
         merchant: readSubject(event).merchant_name,
         isInDoubt: isInDoubt(event),
         traceparent: event.traceparent,
       })
-    else errors.set(event.id, [...(errors.get(event.id) ?? []), judged.error])
+    else errors.set(event.id, [...(errors.get(event.id) ?? []), checked.error])
   }
   for (let start = 0; start < messages.length; start += maxPerStatement)
     await insertMessages(tx, tenant, messages.slice(start, start + maxPerStatement))
@@ -189,10 +189,10 @@ const listTakenBack = (
   })
 }
 
-type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
+type Checked = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
 
 /** Returns an unsendable message with its failure if its recipient and number are known, else an error of the event. */
-const judge = (request: MessageRequest, context: SendingContext, pausedReason: string | null): Judged => {
+const check = (request: MessageRequest, context: SendingContext, pausedReason: string | null): Checked => {
   const result = checkMessage(request, context)
   if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: pausedReason ?? undefined }
   const { errors, message } = result

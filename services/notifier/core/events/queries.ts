@@ -15,7 +15,6 @@ export interface EventError {
   readonly detail: string
 }
 
-/** Returns the subject of an event: an order or an invoice. */
 export const readSubject = (event: CourierEvent): Partial<OrderSnapshot> & { merchant_name: string } =>
   'order' in event ? event.order : event.invoice
 

@@ -42,11 +42,11 @@ export const makeMessage = (
   { between, timeZone }: TenantHours,
   phoneNumberId: string | null = null,
 ): MessageRequest => {
-  const ownBetween = rule.send_between ?? (isReply(rule) ? null : between)
+  const hours = rule.send_between ?? (isReply(rule) ? null : between)
   const settings = {
     channel: rule.phone_number_id ?? phoneNumberId,
     hold_until_open: rule.holds_until_open,
-    hours: ownBetween ? { between: ownBetween, timeZone } : undefined,
+    hours: hours ? { between: hours, timeZone } : undefined,
   }
   const content: Content = rule.text === null ? toTemplate(rule) : { text: rule.text }
   if (!isOrderEvent(event))

@@ -16,7 +16,6 @@ import {
 
 const placeholder = /\{\{([^{}]*)\}\}/g
 
-/** Holds the values that fill a text. */
 type Values = OrderSnapshot | InvoiceSnapshot
 
 const fields = [...orderFields, ...invoiceFields]
@@ -157,7 +156,6 @@ export const fillFrom = ({ content, event }: Source, order: OrderSnapshot) => {
   return { template: missing === undefined ? fill(content, values) : content, missing }
 }
 
-/** Fills the content with the values of an order or an invoice. */
 export const fill = (content: Content, order: OrderSnapshot | InvoiceSnapshot): Content =>
   isPlain(content)
     ? { text: fillLines(content.text, order) }

@@ -73,7 +73,7 @@ export const listMessages = async (
   if (end) conditions.push(sql`created_at < ${end}`)
   for (const [name, column] of Object.entries(filterColumns)) {
     const value = wanted[name as keyof typeof filterColumns]
-    if (value !== undefined) conditions.push(isOneOf(column, name === 'to' ? listSpellings(value) : [value]))
+    if (value !== undefined) conditions.push(matchOneOf(column, name === 'to' ? listSpellings(value) : [value]))
   }
   if (wanted.waybill_number)
     conditions.push(sql`message_id in (select coalesce(joined_to, message_id) from messages
@@ -87,7 +87,7 @@ export const listMessages = async (
 
 type Conditions = readonly RawBuilder<unknown>[]
 
-const isOneOf = (column: string, values: readonly string[]) => sql`${sql.ref(column)} in (${sql.join(values)})`
+const matchOneOf = (column: string, values: readonly string[]) => sql`${sql.ref(column)} in (${sql.join(values)})`
 
 const findLast = async (tx: Tx, conditions: Conditions, lookedAt: number): Promise<string | undefined> => {
   const [last] = await query<{ id: string }>(tx)`
@@ -102,7 +102,7 @@ const selectPage = (conditions: Conditions, limit: number) => sql`
 /** Selects the messages of a recipient, whose index omits the queue: each status in the queue has its own index. */
 const selectOfRecipient = (conditions: Conditions, limit: number) => {
   const groups = [outQueue, ...inQueue.map(status => [status])]
-  const parts = groups.map(statuses => sql`(${selectPage([...conditions, isOneOf('status', statuses)], limit)})`)
+  const parts = groups.map(statuses => sql`(${selectPage([...conditions, matchOneOf('status', statuses)], limit)})`)
   return sql`${sql.join(parts, sql` union all `)} order by id desc limit ${limit}`
 }
 

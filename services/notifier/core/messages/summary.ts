@@ -2,7 +2,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import { selectSilentSince, silentMinutes } from '../channels/silent.ts'
+import { silentMinutes, silentSinceSql } from '../channels/silent.ts'
 import type { Tx } from '../database/tables.ts'
 import { idsFrom } from './insert.ts'
 
@@ -73,21 +73,21 @@ const summarise = async (tx: Tx, tenant: string, last: MessageSummary | undefine
 export const selectCount = (rows: string): string =>
   `(select count(*)::integer from (select from ${rows} limit ${maxCounted}) counted)`
 
-const countOwn = (where: string): string => selectCount(`messages where tenant_id = $1 and ${where}`)
+const countMessages = (where: string): string => selectCount(`messages where tenant_id = $1 and ${where}`)
 
 // Names each status literally: each has a partial index, which a parameter would not reach.
 const countsSql = `
   select (now() at time zone zone.name)::date::text as date, zone.name as time_zone,
-    ${countOwn(`status = 'queued'`)} as queued, ${countOwn(`status = 'held'`)} as held,
-    ${countOwn(`status = 'unknown' and message_id >= $2 and joined_to is null`)} as unknown,
-    ${countOwn(`status = 'failed' and message_id >= $2 and joined_to is null`)} as failed,
+    ${countMessages(`status = 'queued'`)} as queued, ${countMessages(`status = 'held'`)} as held,
+    ${countMessages(`status = 'unknown' and message_id >= $2 and joined_to is null`)} as unknown,
+    ${countMessages(`status = 'failed' and message_id >= $2 and joined_to is null`)} as failed,
     (select count(distinct (phone_number_id, recipient))::integer from (
       select phone_number_id, recipient from inbound_messages where tenant_id = $1
         and read_at is null limit ${maxCounted}
     ) unread) as unread_conversations,
     (select count(*)::integer from channels where tenant_id = $1 and state = 'paused') as paused_channels,
     (select coalesce(array_agg(phone_number_id order by phone_number_id), '{}') from channels c
-      where tenant_id = $1 and (${selectSilentSince}) is not null) as silent_channels
+      where tenant_id = $1 and (${silentSinceSql}) is not null) as silent_channels
   from (select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1) zone`
 
 const sendsSql = `

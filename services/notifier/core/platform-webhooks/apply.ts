@@ -10,7 +10,7 @@ import { reportLimits } from '../channels/portfolio.ts'
 import { isOpen } from '../conversations/conversation.ts'
 import type { Move } from '../conversations/identities.ts'
 import { type InboundMessage, insertInbound } from '../conversations/inbound-messages.ts'
-import { keywordIn } from '../conversations/keywords.ts'
+import { findKeyword } from '../conversations/keywords.ts'
 import { findKeywords, findMoved, type Inbound, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { logCategory, reportCategories } from '../templates/category-changes.ts'
@@ -20,7 +20,7 @@ import { choosePlanning, lockMessages } from './message-queries.ts'
 import { openPresses, recordPresses, type Said } from './presses.ts'
 import { type Known, recognise } from './recognise.ts'
 import { settleMessages } from './settle-messages.ts'
-import { type Own, type SignedFacts, type SignedWebhook, sortFacts } from './signed-facts.ts'
+import { type SignedFacts, type SignedWebhook, sortFacts, type TenantFact } from './signed-facts.ts'
 
 /** Counts the facts of a transaction and their effects. */
 export type Applied = Awaited<ReturnType<typeof apply>>
@@ -78,9 +78,9 @@ const applyGroup = async (
 }
 
 /** Applies facts. Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
-const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
-  choosePlanning(tx, own.statuses.length, own.inbound.length + own.preferences.length)
-  const people = await recognise(tx, own, options.keyring)
+const apply = async (tx: Tx, facts: SignedFacts, options: ApplyOptions) => {
+  choosePlanning(tx, facts.statuses.length, facts.inbound.length + facts.preferences.length)
+  const people = await recognise(tx, facts, options.keyring)
   const said = await findSaid(tx, people.inbound)
   const { writers, now } = await openConversations(tx, said, people.preferences, people.moved)
   const opened = openPresses(options.keyring, said, now)
@@ -88,16 +88,16 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
     ...said.map(fact => toReadable(fact, opened.presses.has(fact))),
     ...people.echoes.map(toEcho),
   ])
-  const { statuses } = own
+  const { statuses } = facts
   const locked = statuses.length + writers.length > 0 ? await lockMessages(tx, statuses, writers) : []
   const { moved, unmatched } = await settleMessages(tx, locked, statuses, options)
   const released = await releaseHeld(tx, writers)
-  await reportLimits(tx, own.limits)
-  const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
-  const categories = own.categories.length > 0 ? await reportCategories(tx, own.categories) : []
+  await reportLimits(tx, facts.limits)
+  const templates = facts.templates.length > 0 ? await reportTemplates(tx, facts.templates) : 0
+  const categories = facts.categories.length > 0 ? await reportCategories(tx, facts.categories) : []
   await storeNotices(
     tx,
-    own.notices.map(({ notice, ...fact }) => ({ ...fact, ...notice })),
+    facts.notices.map(({ notice, ...fact }) => ({ ...fact, ...notice })),
   )
   const pressed = await recordPresses(tx, opened, said, now)
   categories.forEach(logCategory(options.logger))
@@ -106,26 +106,26 @@ const apply = async (tx: Tx, own: SignedFacts, options: ApplyOptions) => {
     moved,
     /** Counts the statuses that match none of our messages. */
     unmatched,
-    inbound: own.inbound.length,
-    preferences: own.preferences.length,
+    inbound: facts.inbound.length,
+    preferences: facts.preferences.length,
     released,
     templates: templates + categories.length,
     /** Counts the approvals of templates: the catalogues of their accounts are due for a sync. */
-    approved: own.templates.filter(({ status }) => status === 'APPROVED').length,
+    approved: facts.templates.filter(({ status }) => status === 'APPROVED').length,
     ...pressed,
     /** Counts news of accounts: their limits, their quality and that of their numbers and templates. */
-    notices: own.limits.length + own.notices.length,
+    notices: facts.limits.length + facts.notices.length,
     /** Counts facts about numbers and accounts that are not ours, or that another secret should have signed. */
-    foreign: own.foreign,
+    foreign: facts.foreign,
   }
 }
 
-const findSaid = async (tx: Tx, inbound: readonly Known<Own<InboundFact>>[]): Promise<Said[]> => {
+const findSaid = async (tx: Tx, inbound: readonly Known<TenantFact<InboundFact>>[]): Promise<Said[]> => {
   if (inbound.length === 0) return []
   const keywords = await findKeywords(tx, [...new Set(inbound.map(({ tenant }) => tenant))])
   return inbound.map(fact => {
     const ofTenant = keywords.get(fact.tenant)
-    return { ...fact, keyword: ofTenant && keywordIn([fact.text, ...fact.buttons], ofTenant) }
+    return { ...fact, keyword: ofTenant && findKeyword([fact.text, ...fact.buttons], ofTenant) }
   })
 }
 
@@ -136,7 +136,7 @@ const toReadable = ({ keyword, text, label, ...said }: Said, acts: boolean): Inb
   isHandled: keyword === 'stop' || keyword === 'start' || acts,
 })
 
-const toEcho = ({ text, label, ...echo }: Known<Own<EchoFact>>): InboundMessage => ({
+const toEcho = ({ text, label, ...echo }: Known<TenantFact<EchoFact>>): InboundMessage => ({
   ...echo,
   text: (text ?? label)?.trim(),
   isHandled: true,

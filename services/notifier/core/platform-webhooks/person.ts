@@ -32,7 +32,7 @@ export const readPerson = (
 
 /** Finds the entry of the person with one of the ids; if nothing else names the person, a single entry does. */
 const findContact = (contacts: readonly Json[], ids: readonly unknown[]): Json => {
-  const isOwn = (id: unknown): boolean => id !== undefined && ids.includes(id)
-  const own = contacts.find(({ wa_id, user_id }) => isOwn(wa_id) || isOwn(user_id))
-  return own ?? (ids.length === 0 && contacts.length === 1 ? (contacts[0] as Json) : {})
+  const isNamed = (id: unknown): boolean => id !== undefined && ids.includes(id)
+  const entry = contacts.find(({ wa_id, user_id }) => isNamed(wa_id) || isNamed(user_id))
+  return entry ?? (ids.length === 0 && contacts.length === 1 ? (contacts[0] as Json) : {})
 }

@@ -1,6 +1,6 @@
 import { maxAddressLength } from '@courier/shared/contract/customer-actions.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import type { Wish } from '../conversations/keywords.ts'
+import type { KeywordChoice } from '../conversations/keywords.ts'
 import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
 import {
   type Address,
@@ -16,9 +16,9 @@ import type { Tx } from '../database/tables.ts'
 import { insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { InboundFact } from './envelope.ts'
 import type { Known } from './recognise.ts'
-import type { Own } from './signed-facts.ts'
+import type { TenantFact } from './signed-facts.ts'
 
-export type Said = Known<Own<InboundFact>> & { readonly keyword: Wish | undefined }
+export type Said = Known<TenantFact<InboundFact>> & { readonly keyword: KeywordChoice | undefined }
 
 /** Opens the buttons with actions that people pressed; counts those that do not open, by reason. */
 export const openPresses = (keyring: Keyring | undefined, said: readonly Said[], now: Date | undefined) => {

@@ -7,7 +7,7 @@ import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { isUserId } from '../messaging-api/user-id.ts'
 import type { ChangeFact, InboundFact } from './envelope.ts'
 import type { NamedPerson } from './person.ts'
-import type { Own, SignedFacts } from './signed-facts.ts'
+import type { SignedFacts, TenantFact } from './signed-facts.ts'
 
 type Named = NamedPerson & { readonly tenant: string; readonly phoneNumberId: string; readonly at: Date }
 export type Known<F> = F & { readonly recipient: string }
@@ -48,7 +48,7 @@ export const recognise = async (tx: Tx, facts: SignedFacts, keyring: Keyring | u
 }
 
 /** Stores system messages; returns the new ones: an old one that comes again must not move who has the number now. */
-const storeChanges = async (tx: Tx, changes: readonly Own<ChangeFact>[]): Promise<Own<ChangeFact>[]> => {
+const storeChanges = async (tx: Tx, changes: readonly TenantFact<ChangeFact>[]): Promise<TenantFact<ChangeFact>[]> => {
   const messages = changes.map(({ phone, userId, ...fact }) => {
     const none = { text: undefined, mediaId: undefined, isHandled: true }
     return { ...fact, ...none, recipient: phone ?? userId ?? '', type: 'system' }
@@ -58,7 +58,7 @@ const storeChanges = async (tx: Tx, changes: readonly Own<ChangeFact>[]): Promis
 }
 
 /** Returns what a change says of the new user id, and of the one that it replaces. */
-const readChange = ({ tenant, phone, userId, before, at }: Own<ChangeFact>): Sighting[] => [
+const readChange = ({ tenant, phone, userId, before, at }: TenantFact<ChangeFact>): Sighting[] => [
   ...(userId === undefined ? [] : [{ tenant, userId, recipient: phone }]),
   ...(before.userId === undefined || before.userId === userId
     ? []
@@ -66,7 +66,10 @@ const readChange = ({ tenant, phone, userId, before, at }: Own<ChangeFact>): Sig
 ]
 
 /** Returns the move away from a number that the person gave up. */
-const readMove = ({ tenant, phone, userId, before, at }: Own<ChangeFact>, find: (of: Sighting) => string): Move[] => {
+const readMove = (
+  { tenant, phone, userId, before, at }: TenantFact<ChangeFact>,
+  find: (of: Sighting) => string,
+): Move[] => {
   const to = phone ?? (userId && find({ tenant, userId }))
   return before.phone === undefined || to === undefined || to === before.phone
     ? []
@@ -110,9 +113,9 @@ const maxUnderWay = 1_000
  * recipient of its message. That is the one that `context` names or, until the outcome of its send is stored, one
  * of those under way.
  */
-const findPressers = async (tx: Tx, inbound: readonly Own<InboundFact>[], keyring: Keyring | undefined) => {
+const findPressers = async (tx: Tx, inbound: readonly TenantFact<InboundFact>[], keyring: Keyring | undefined) => {
   const pressed = inbound.filter(({ phone, payload }) => phone === undefined && payload?.startsWith(tokenPrefix))
-  const found = new Map<Own<InboundFact>, NamedPerson>()
+  const found = new Map<TenantFact<InboundFact>, NamedPerson>()
   if (!keyring || pressed.length === 0) return found
   const [tenants, numbers, ids, users] = toColumns(pressed, 'tenant', 'phoneNumberId', 'context', 'userId')
   const rows = await prepared<{ place: number; recipient: string }>(tx, 'find_pressed')`
@@ -135,7 +138,7 @@ const findPressers = async (tx: Tx, inbound: readonly Own<InboundFact>[], keyrin
       limit ${maxUnderWay}::integer
     ) m`
   for (const { place, recipient } of rows) {
-    const fact = pressed[place - 1] as Own<InboundFact>
+    const fact = pressed[place - 1] as TenantFact<InboundFact>
     const { tenant, phoneNumberId, payload = '', at } = fact
     const opened = openButton(keyring, { tenant, phoneNumberId, recipient }, payload, at, at)
     if (opened.kind !== 'unreadable')

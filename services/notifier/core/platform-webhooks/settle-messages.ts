@@ -83,8 +83,8 @@ const match = (locked: readonly LockedMessage[], sightings: readonly Sighting[])
   let unmatched = 0
   for (const report of sightings) {
     const { tenant, phoneNumberId, messageId, providerMessageId } = report
-    const own = messageId === undefined ? undefined : byId.get(toKey({ tenant, messageId }))
-    const message = own ?? byProvider.get(`${tenant} ${providerMessageId}`)
+    const reported = messageId === undefined ? undefined : byId.get(toKey({ tenant, messageId }))
+    const message = reported ?? byProvider.get(`${tenant} ${providerMessageId}`)
     if (message?.phoneNumberId !== phoneNumberId) unmatched++
     else if (matched.has(message)) matched.get(message)?.push(report)
     else matched.set(message, [report])

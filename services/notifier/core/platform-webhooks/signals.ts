@@ -34,8 +34,8 @@ export const createSignals = (pool: pg.Pool, logger: Logger) => {
 const toKey = ({ tenant, phoneNumberId }: Channel, kind: Signal): string => `${kind} ${tenant} ${phoneNumberId}`
 
 const listSignals = ({ phoneNumberId }: Channel, facts: readonly Fact[]): Signal[] => {
-  const own = facts.filter(fact => 'phoneNumberId' in fact && fact.phoneNumberId === phoneNumberId)
-  const kinds = (['status', 'inbound'] as const).filter(kind => own.some(fact => fact.kind === kind))
+  const concerning = facts.filter(fact => 'phoneNumberId' in fact && fact.phoneNumberId === phoneNumberId)
+  const kinds = (['status', 'inbound'] as const).filter(kind => concerning.some(fact => fact.kind === kind))
   return ['signed', ...kinds]
 }
 

@@ -7,11 +7,11 @@ export interface SignedWebhook {
   readonly facts: readonly Fact[]
 }
 
-export type Own<F> = F & { readonly tenant: string }
+export type TenantFact<F> = F & { readonly tenant: string }
 
 /** Sorts the webhooks' facts about the numbers and accounts whose secrets signed them; counts all other facts. */
 export const sortFacts = (webhooks: readonly SignedWebhook[]) => {
-  const own: Own<Fact>[] = []
+  const signed: TenantFact<Fact>[] = []
   let foreign = 0
   for (const { signers, facts } of webhooks) {
     const numbers = Map.groupBy(signers, channel => channel.phoneNumberId)
@@ -19,12 +19,12 @@ export const sortFacts = (webhooks: readonly SignedWebhook[]) => {
     for (const fact of facts) {
       const channels = 'wabaId' in fact ? accounts.get(fact.wabaId) : numbers.get(fact.phoneNumberId)
       // An account may belong to several tenants, each with several numbers.
-      for (const tenant of new Set(channels?.map(channel => channel.tenant))) own.push({ ...fact, tenant })
+      for (const tenant of new Set(channels?.map(channel => channel.tenant))) signed.push({ ...fact, tenant })
       if (!channels) foreign++
     }
   }
   const select = <Kind extends Fact['kind']>(kind: Kind) =>
-    own.filter((fact): fact is Own<Extract<Fact, { kind: Kind }>> => fact.kind === kind)
+    signed.filter((fact): fact is TenantFact<Extract<Fact, { kind: Kind }>> => fact.kind === kind)
   return {
     statuses: select('status'),
     inbound: select('inbound'),

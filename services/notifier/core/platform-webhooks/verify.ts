@@ -68,17 +68,18 @@ export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets
     const ids = isPaused ? named.filter(id => signedLately.has(id)) : named
     const kept = ids.map(id => remembered.get(id))
     if (kept.every(claimants => claimants !== undefined)) {
-      const found = judge([...new Set(kept.flat())], isSignedWith, isPaused)
+      const found = chooseSigners([...new Set(kept.flat())], isSignedWith, isPaused)
       if (found.kind === 'signed' || isPaused) return found
     }
     const claimants = await findClaimants(pool, ids, listAppSecrets)
     if (claimants.length === 0 && !isPaused) return findForeign(isSignedWith, bytes)
-    const found = judge(claimants, isSignedWith, isPaused)
+    const found = chooseSigners(claimants, isSignedWith, isPaused)
     if (found.kind === 'signed' || isPaused)
-      for (const id of ids) {
-        const own = claimants.filter(claimant => listIds(claimant).includes(id))
-        remembered.set(id, own)
-      }
+      for (const id of ids)
+        remembered.set(
+          id,
+          claimants.filter(claimant => listIds(claimant).includes(id)),
+        )
     if (found.kind === 'signed') for (const id of found.signers.flatMap(listIds)) signedLately.set(id, true)
     return found
   }
@@ -87,7 +88,7 @@ export const createSignerFinder = (pool: pg.Pool, listAppSecrets: ListAppSecrets
 const listIds = ({ phoneNumberId, wabaId }: Channel): string[] => [phoneNumberId, ...(wabaId === null ? [] : [wabaId])]
 
 /** Returns the signers. A number that two tenants claim and sign for, and neither has proven, belongs to nobody. */
-const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPaused: boolean): FoundSigners => {
+const chooseSigners = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPaused: boolean): FoundSigners => {
   const refused = (reason: string): FoundSigners => ({ kind: 'refused', reason })
   if (claimants.length === 0) return refused(isPaused ? 'address_paused' : 'unknown_number')
   const signing = claimants.filter(({ secrets }) => secrets.map(isSignedWith).includes(true))
@@ -126,7 +127,6 @@ const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: Li
     return withSecrets(tx, rows, listAppSecrets)
   })
 
-/** Finds the numbers that have an app secret. */
 const findSecretHolders = (pool: pg.Pool, listAppSecrets: ListAppSecrets): Promise<Claimant[]> =>
   inAllTenants(pool, async (tx: Tx) => {
     const rows = await query<Channel>(tx)`

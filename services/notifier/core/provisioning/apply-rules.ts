@@ -36,13 +36,13 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
   await tx.insertInto('rules').values(rows).execute()
 }
 
-/** Warns of valid settings that prevent rules from sending messages, judged by the templates of the last sync. */
+/** Warns of valid settings that prevent rules from sending messages, by the templates of the last sync. */
 const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[], channels: readonly ChannelRow[]) => {
   const warnings: string[] = []
   for (const [index, rule] of rules.entries()) {
     const path = `rules.${index}`
     if (!isUsualEvent(rule.event))
-      warnings.push(`${path}.on: ${rule.event} is not one of the standard statuses, key_1 to key_21. ${ownSet}`)
+      warnings.push(`${path}.on: ${rule.event} is not one of the standard statuses, key_1 to key_21. ${unknownEvent}`)
     if (rule.text !== null) {
       if (isOpenPlaceholder(rule.text)) warnings.push(`${path}.text: {{ and }} are not in pairs`)
       continue
@@ -68,7 +68,7 @@ const findPath = (rule: Rule, { component, parameter, field }: LocatedText): str
 }
 
 /** Explains events that the notifier cannot check, since orders defines them. */
-const ownSet =
+const unknownEvent =
   "It makes messages only if the tenant's own set has it: GET /api/public/merchant/order/status-list of orders lists that set."
 
 const isUsualEvent = (event: string): boolean => event.includes('.') || /^key_([1-9]|1[0-9]|2[01])$/.test(event)

@@ -189,7 +189,7 @@ const planLine = async (tx: Tx, { portfolio, limit, room }: Line, ids: readonly 
     ), planned as (
       update portfolio_waiting w set due_at = late.due_at
       from late where w.portfolio_id = ${portfolio} and w.tenant_id = late.tenant_id and w.message_id = late.message_id
-    ), told as (
+    ), logged as (
       insert into message_events (tenant_id, message_id, status, detail)
       select l.tenant_id, l.message_id, 'queued', ${waitsForRoom}::text || '; leaves about '
         || to_char(l.due_at at time zone coalesce(t.time_zone, 'UTC'), 'YYYY-MM-DD HH24:MI')

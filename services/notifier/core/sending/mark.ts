@@ -35,7 +35,7 @@ export const markSending = async (
   })
 }
 
-const areChecksValid = `clock_timestamp() - now() < interval '10 seconds'`
+const validChecksSql = `clock_timestamp() - now() < interval '10 seconds'`
 
 const givenSql = 'select * from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)'
 
@@ -50,7 +50,7 @@ const writeMarkSql = (ready: string): string => `
     fence = m.fence + 1 + floor(random() * 1e9)::bigint
   from ${ready} ready
   where m.tenant_id = ready.tenant_id and m.message_id = ready.message_id
-    and ${areChecksValid}
+    and ${validChecksSql}
   returning m.tenant_id || ' ' || m.message_id as key, m.fence`
 
 /**
@@ -62,7 +62,7 @@ const markApartSql = `
     select distinct on (tenant_id, phone_number_id, recipient) given.*
     from unnest($1::text[], $2::text[], $4::text[], $5::text[]) as given (tenant_id, message_id, phone_number_id,
       recipient)
-    where ${areChecksValid}
+    where ${validChecksSql}
     order by tenant_id, phone_number_id, recipient, message_id
   ), occupied as (
     insert into recipients as r (tenant_id, phone_number_id, recipient, next_send_at)

@@ -4,7 +4,7 @@ import { inSpans, readTraceId, type Tracer } from '@courier/shared/traces.ts'
 import { VaultError } from '@courier/shared/vault.ts'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
-import { own, type Prover } from '../channels/prove.ts'
+import { assignNumber, type Prover } from '../channels/prove.ts'
 import type { AccessTokens, TokenKeeper } from '../channels/secrets.ts'
 import { isOpen } from '../conversations/conversation.ts'
 import { identify, movePeople, type Sighting } from '../conversations/identities.ts'
@@ -66,7 +66,9 @@ const createProofBySending = (options: SenderOptions) => {
     const key = `${tenant} ${phoneNumberId}`
     if (seen.has(key)) return
     seen.set(key, true)
-    await own(options, tenant, phoneNumberId).catch(err => options.logger.warn({ err }, 'channel.proving_failed'))
+    await assignNumber(options, tenant, phoneNumberId).catch(err =>
+      options.logger.warn({ err }, 'channel.proving_failed'),
+    )
   }
 }
 

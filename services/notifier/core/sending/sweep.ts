@@ -37,15 +37,15 @@ const overdueSql = `
  * The setting resends a message at most once, before it expires, and never after a later one about its parcel or an
  * event that made it untrue: the queue would cancel it, although it may have been sent.
  */
-const isResent = `t.resends_unknown and m.resent_at is null and m.superseded_by is null and m.expires_at > now()
+const resentSql = `t.resends_unknown and m.resent_at is null and m.superseded_by is null and m.expires_at > now()
   and not exists (${selectLaterThatLeft('m')})`
 const unknownSql = `
   update messages m set
-    status = case when ${isResent} then 'queued' else m.status end,
-    resent_at = case when ${isResent} then now() else m.resent_at end,
+    status = case when ${resentSql} then 'queued' else m.status end,
+    resent_at = case when ${resentSql} then now() else m.resent_at end,
     -- Keeps the fence of others: a late outcome may still settle them.
-    fence = case when ${isResent} then m.fence + 1 else m.fence end,
-    due_at = case when ${isResent} then now() else 'infinity' end
+    fence = case when ${resentSql} then m.fence + 1 else m.fence end,
+    due_at = case when ${resentSql} then now() else 'infinity' end
   from ${selectDue("status = 'unknown' and due_at <= now()")} late join tenants t on t.tenant_id = late.tenant_id
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status,

@@ -20,7 +20,6 @@ import { findOpenAttempt } from '../failures/attempts.ts'
 import { type Instruction, instruct } from '../failures/instruct.ts'
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
 
-/** Describes an action as it was delivered. */
 interface Delivered extends Pick<ChangeOptions, 'movePoints' | 'catalogues'> {
   readonly tenant: string
   readonly action: CustomerAction
@@ -84,8 +83,8 @@ const actIn = async (
   const outcome = stored ?? (await perform(tx, catalogue, delivered))
   if (!outcome) return undefined
   if (!stored) await insertAction(tx, tenant, action, outcome)
-  const isOurs = outcome.detail !== otherPerson.detail
-  const row = isOurs ? await findTracked(tx, facets, tenant, action.waybill_number) : undefined
+  const isForRecipient = outcome.detail !== otherPerson.detail
+  const row = isForRecipient ? await findTracked(tx, facets, tenant, action.waybill_number) : undefined
   return { outcome, row, isRepeated: stored !== undefined }
 }
 
@@ -132,7 +131,6 @@ const isRecipient = (order: OrderRow, recipient: string | undefined, country: st
     readPhone(phone, country).key.endsWith(recipient.slice(-7)),
   )
 
-/** Names the customer in the audit by the id of the action. */
 const nameActor = ({ action, requestId }: Delivered): Actor => ({ kind: 'customer', name: action.id, requestId })
 
 const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Outcome> => {

@@ -8,7 +8,6 @@ import type { Facet } from '../../core/tracking/facets.ts'
 
 const nullable = orNull(Type.String())
 
-/** Describes a customer's request that staff decide on. */
 export const CustomerRequest = component('CustomerRequest', {
   id: Type.String({ examples: ['17'] }),
   waybill_number: Type.String(),
@@ -21,13 +20,11 @@ export const CustomerRequest = component('CustomerRequest', {
 })
 export type CustomerRequest = Static<typeof CustomerRequest>
 
-/** Selects the columns of a CustomerRequest. */
 const columnsSql = `
   request_id as id, waybill_number, action as request, status, ${isoTime('happened_at')} as requested_at,
   ${isoTime('decided_at')} as decided_at, decided_by, note`
 export const requestColumns = sql.raw(columnsSql)
 
-/** Limits the requests shown with an order, newest first. */
 const maxRequests = 50
 
 type RequestFilter = { readonly status?: RequestStatus | undefined; readonly waybill_number?: string | undefined }
@@ -52,7 +49,6 @@ const requestsSql = `
   from customer_actions where tenant_id = $1 and waybill_number = any($2::text[]) and status is not null
   order by request_id desc limit ${maxRequests}`
 
-/** Shows staff the requests of an order's customer. */
 export const requestsFacet: Facet<readonly CustomerRequest[]> = {
   existsSql: table => `exists (
       select from customer_actions action where action.tenant_id = $1

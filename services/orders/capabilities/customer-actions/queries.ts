@@ -17,7 +17,6 @@ export interface Outcome {
 export const lockAction = (tx: Tx, tenant: string, id: string) =>
   tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`customer action ${id} of ${tenant}`])
 
-/** Finds the outcome of an earlier delivery. */
 export const findOutcome = async (tx: Tx, tenant: string, id: string): Promise<Outcome | undefined> =>
   (
     await query<Outcome>(tx)`

@@ -2,7 +2,7 @@ import type { Capability } from '../../capability.ts'
 import { editsFacet } from './facet.ts'
 import { merchantEditRoutes, staffEditRoutes } from './routes.ts'
 
-/** Changes orders before their pickup (docs/merchants/editing.md). */
+/** Changes orders (docs/merchants/editing.md). */
 export const editing: Capability = {
   start: core => ({
     routes: {

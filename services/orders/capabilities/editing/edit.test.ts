@@ -165,6 +165,7 @@ t.test('merchants edit until pickup; then staff edit the recipient’s contact f
     (await edit('DM00000020', { customer_phone: '0770000102' })).body,
     refusal({ customer_phone: [`DM00000020 is key_6 PICKED UP: ${open}`] }),
   )
+  t.match(await readOrder('DM00000020'), { editable: 'none' })
   t.match(await edit('DM00000021', { cod: 1 }), { status: 422 })
   const reason = 'The customer called'
   t.equal((await staffEdit('DM00000020', { reason, customer_phone: '0770000102' })).status, 200)
@@ -259,7 +260,7 @@ t.test('refuses edits of missing orders and of the orders of others, and malform
   ]
   for (const [body, errors] of wrong)
     t.match(await edit('DM00000040', body), { status: 422, body: { errors } }, JSON.stringify(body).slice(0, 40))
-  t.match(await readOrder('DM00000040'), { cod: 4500, edits: [] })
+  t.match(await readOrder('DM00000040'), { cod: 4500, edits: [], editable: 'all' })
 })
 
 t.test('an edit that changes nothing leaves no trace', async t => {

@@ -52,6 +52,8 @@ const listEdits = (edit: TObject) => ({
   }),
 })
 
+const showEditable = (description: string) => ({ editable: oneOf(editables, { description }) })
+
 const viewEdit = (edit: EditRow, order: TrackedOrder) => ({
   fields: edit.fields,
   date_time: edit.edited_at,
@@ -78,15 +80,19 @@ export const editsFacet: Facet<readonly EditRow[]> = {
     ),
   inOne: {
     merchant: {
-      fields: listEdits(OrderEdited),
-      view: (edits = [], order) => ({ edits: edits.map(edit => viewEdit(edit, order)) }),
+      fields: {
+        ...listEdits(OrderEdited),
+        ...showEditable('The fields that you may change now: all or none.'),
+      },
+      view: (edits = [], order) => ({
+        edits: edits.map(edit => viewEdit(edit, order)),
+        editable: editableIn(order.row.status_key) === 'all' ? 'all' : 'none',
+      }),
     },
     staff: {
       fields: {
         ...listEdits(StaffOrderEdited),
-        editable: oneOf(editables, {
-          description: 'The fields that staff may change now; customer: the fields that begin with customer_.',
-        }),
+        ...showEditable('The fields that staff may change now; customer: the fields that begin with customer_.'),
       },
       view: (edits = [], order) => ({
         edits: edits.map(edit => ({ ...viewEdit(edit, order), reason: edit.reason, previous: edit.previous })),

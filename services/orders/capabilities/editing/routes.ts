@@ -18,7 +18,6 @@ const common = {
 }
 const bodyLimit = maxOrderBytes
 
-/** Lets a merchant edit its own orders. */
 export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
   const schema = {
     ...common,
@@ -30,7 +29,6 @@ export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = asy
   addEdit(app, options, schema, ({ merchant: { merchantId, person } }) => ({ merchantId, person }))
 }
 
-/** Lets staff edit any merchant's orders. */
 export const staffEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
   const schema = {
     ...common,

@@ -103,7 +103,6 @@ export interface OpenAttempt {
   readonly is_late: boolean
 }
 
-/** Finds the open attempt of a locked order. */
 export const findOpenAttempt = async (tx: Tx, tenant: string, waybill: string): Promise<OpenAttempt | undefined> =>
   (await tx.rows(openAttemptSql, [tenant, waybill]))[0]
 

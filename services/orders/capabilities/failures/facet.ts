@@ -19,7 +19,7 @@ const OrderInstruction = component('OrderInstruction', {
 const fields = {
   failed_attempts: Type.Integer({ description: 'The number of failed attempts to deliver.' }),
   awaits_instruction: Type.Boolean({
-    description: 'True while an instruction decides what happens after the failure.',
+    description: 'True until the parcel leaves the statuses of a failed delivery, even once an instruction was given.',
   }),
   instructions: Type.Array(OrderInstruction, {
     description: 'The instructions after failed deliveries, newest first.',

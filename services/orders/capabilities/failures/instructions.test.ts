@@ -78,6 +78,12 @@ t.test('a failed delivery has a reason, is counted once, and waits for an instru
   t.match(await listFailures(), [{ attempt: 2, reason: null }])
 })
 
+t.test('the list of reasons names the statuses that take one', async t => {
+  const status_keys = ['key_15', 'key_16', 'key_17', 'key_18', 'key_19', 'key_20', 'key_21']
+  for (const read of [get, staffGet])
+    t.strictSame((await read('/order/failure-reasons')).body, { data: failed_deliveries.reasons, status_keys })
+})
+
 t.test('refuses a company file with the same reason twice', async t => {
   const reasons = ['not_home', 'lost', 'not_home'].map(code => ({ code, name: code }))
   t.strictSame(checkFile(tenantFile({ failed_deliveries: { reasons } }), companyFile), {

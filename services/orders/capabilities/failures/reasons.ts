@@ -20,16 +20,18 @@ export const usualReasons: readonly FailureReason[] = [
   { code: 'other', name: 'Other' },
 ]
 
-/** Reads the reasons of a tenant, in the order of its list. */
 export const findReasons = async (tx: Tx, tenant: string): Promise<readonly FailureReason[]> => {
   const [row] = await tx.rows('select failure_reasons from tenants where tenant_id = $1', [tenant])
   return row?.failure_reasons ? JSON.parse(row.failure_reasons) : usualReasons
 }
 
+/** Lists the statuses of failed deliveries and returns: a move to one may carry a reason. */
+export const reasonedKeys = [...failedAttemptKeys, ...returnedKeys]
+
 export const checkReason = async (tx: Tx, { tenant, statusKey, given = {} }: WantedMove): Promise<FieldErrors> => {
   const { reason_code: code } = given
   if (code === undefined) return {}
-  if (![...failedAttemptKeys, ...returnedKeys].includes(statusKey))
+  if (!reasonedKeys.includes(statusKey))
     return { reason_code: ['Leave this out: the status is neither of a failed delivery nor of a return.'] }
   const codes = (await findReasons(tx, tenant)).map(reason => reason.code)
   return codes.some(each => each === code) ? {} : { reason_code: [`The reason_code may be ${codes.join(', ')}.`] }

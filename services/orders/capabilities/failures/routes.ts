@@ -12,7 +12,7 @@ import type { Tx } from '../../core/database/tables.ts'
 import type { ChangeOptions } from '../../core/moves/move.ts'
 import { isWaybill } from '../../core/tracking/read-orders.ts'
 import { instruct } from './instruct.ts'
-import { findReasons, usualReasons } from './reasons.ts'
+import { findReasons, reasonedKeys, usualReasons } from './reasons.ts'
 import { exampleFailure, FailedDelivery, FailuresQuery, GivenInstruction, InstructionBody } from './schema.ts'
 
 /** Lets merchants decide what happens to their parcels whose delivery failed. */
@@ -65,14 +65,22 @@ const refuseIncomplete = ({ action, date, address }: InstructionBody): void => {
 
 const addReasons = (app: FastifyInstance, { pool }: ChangeOptions, operationId: string): void => {
   const Reason = Type.Object({ code: Type.String(), name: Type.String() }, { title: 'FailureReason' })
+  const Reasons = Type.Object(
+    {
+      data: Type.Array(Reason),
+      status_keys: Type.Array(Type.String(), { description: 'The statuses whose moves may carry a reason.' }),
+    },
+    { examples: [{ data: [usualReasons[0]], status_keys: reasonedKeys }] },
+  )
   const schema = {
     operationId,
     summary: "List the company's reasons for failed deliveries",
-    response: { 200: Type.Object({ data: Type.Array(Reason) }, { examples: [{ data: [usualReasons[0]] }] }) },
+    response: { 200: Reasons },
   }
   app.get('/order/failure-reasons', { schema }, async request => {
     const { tenant } = readScope(request)
-    return { data: await inTenant(pool, tenant, (tx: Tx) => findReasons(tx, tenant)) }
+    const data = await inTenant(pool, tenant, (tx: Tx) => findReasons(tx, tenant))
+    return { data, status_keys: reasonedKeys }
   })
 }
 

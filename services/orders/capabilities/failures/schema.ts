@@ -2,7 +2,8 @@ import { cursorFields } from '@courier/shared/lists/cursor.ts'
 import { listQuery, oneOf as oneOfFilter } from '@courier/shared/lists/filters.ts'
 import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { Day, Note } from '../../core/moves/move-schema.ts'
+import { Day } from '../../core/actions/fields.ts'
+import { Note } from '../../core/moves/move-schema.ts'
 import { instructionActions, parties } from './attempts.ts'
 
 const nullable = orNull(Type.String())

@@ -38,7 +38,6 @@ export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<EndpointKey
 /** Stops adding events to an endpoint once this many are pending; the others wait in the feed. */
 const maxPending = 1_000
 
-/** Describes an endpoint that this process sends to. */
 export interface HeldEndpoint extends EndpointKey {
   /** Identifies this process. */
   readonly holder: string
@@ -99,7 +98,6 @@ export const releaseEndpoint = (tx: Tx, { tenant, endpointId, holder }: HeldEndp
     [tenant, endpointId, holder, seconds],
   )
 
-/** Describes a change as it is sent. */
 export interface Event {
   readonly position: number
   readonly messageId: string
@@ -118,8 +116,8 @@ const newDeliveriesSql = `
     where webhook_deliveries.state <> 'pending'`
 
 /**
- * Adds events of the feed up to the position `reached`, even ones that were sent before; false: the lease is lost, roll
- * back. `replayTo` is the last position of a replay; null: the replay ends; undefined: there is no replay.
+ * Adds events of the feed up to the position `reached`, even ones that were sent before. Returns false if the lease is
+ * lost: the caller rolls back. During a replay, `replayTo` is its last position, or null to end the replay.
  */
 export const addDeliveries = async (
   tx: Tx,

@@ -29,9 +29,9 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
     response: { 200: Type.Object({ data: Ping }) },
   }
   app.post('/webhook/:id/ping', { ...refusesKeys, schema: pingWebhookSchema }, async request => {
-    const own = route.readOwn(request)
-    const { tenant, id } = own
-    const target = await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, own))
+    const ref = route.readEndpoint(request)
+    const { tenant, id } = ref
+    const target = await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, ref))
     const { url, secrets } = route.expectFound(target)
     if (pinging.has(id))
       throw httpError('rate_limited', 'Another ping of this webhook is running.', { retryAfterSeconds: 1 })
@@ -66,8 +66,8 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
   }
   app.post('/webhook/:id/replay', { ...refusesKeys, schema: replayWebhookSchema }, async (request, reply) => {
     const period = readPeriod(request.body, await options.clock())
-    const changes = await route.actOn(options, request, 'webhook.replayed', async (tx, own) => {
-      const changes = await replay(tx, own, period)
+    const changes = await route.actOn(options, request, 'webhook.replayed', async (tx, ref) => {
+      const changes = await replay(tx, ref, period)
       if (typeof changes === 'string') throw httpError('rate_limited', unfinished[changes], { retryAfterSeconds: 10 })
       return changes
     })
@@ -78,7 +78,7 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
   const listWebhookDeliveriesSchema = {
     params: route.ByWebhook,
     operationId: 'listWebhookDeliveries',
-    summary: 'Deliveries to a webhook and their results',
+    summary: 'List deliveries to a webhook and their results',
     description: `Lists the events of the last ${listedDays} days and all pending events, newest first.`,
     querystring: DeliveryQuery.schema,
     response: { 200: PageOf(WebhookDelivery, 'WebhookDeliveries') },
@@ -87,11 +87,11 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptio
     '/webhook/:id/deliveries',
     { serializerCompiler: () => JSON.stringify, schema: listWebhookDeliveriesSchema },
     async request => {
-      const own = route.readOwn(request)
+      const ref = route.readEndpoint(request)
       const { state } = DeliveryQuery.read(request.query)
       const { after, limit } = cursors.read(request.query)
       const filter = { state, before: after[0], limit: limit + 1 }
-      const found = await inTenant(pool, own.tenant, (tx: Tx) => listDeliveries(tx, own, filter))
+      const found = await inTenant(pool, ref.tenant, (tx: Tx) => listDeliveries(tx, ref, filter))
       const { data, next_cursor } = cursors.toPage(route.expectFound(found), limit, ({ position }) => [position])
       return { data: data.map(({ position: _, ...delivery }) => delivery), next_cursor }
     },

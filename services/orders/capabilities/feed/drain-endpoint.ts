@@ -30,7 +30,6 @@ export interface EndpointOptions extends DrainOptions, PostOptions {
 }
 
 const defaultLeaseSeconds = (2.2 * requestMilliseconds) / 1000
-/** Limits the requests to one endpoint at once. */
 const requestsAtOnce = 16
 const eventsAtOnce = 256
 /** Starts no more requests after this time, so that other endpoints get their turn. */

@@ -12,27 +12,26 @@ import {
   type WebhookDelivery,
 } from './webhook-schema.ts'
 
-/** Describes an endpoint as merchants see it. */
 type Endpoint = Static<typeof Webhook>
 
 /**
  * Identifies an endpoint of a merchant by its id. The functions below return undefined when the merchant has no
  * endpoint with that id.
  */
-export interface OwnEndpoint extends FeedOwner {
+export interface EndpointRef extends FeedOwner {
   readonly id: string
 }
-const toValues = ({ tenant, merchantId, id }: OwnEndpoint) => [tenant, merchantId, id]
+const toValues = ({ tenant, merchantId, id }: EndpointRef) => [tenant, merchantId, id]
 
 const times = ['disabled_at', 'failing_since', 'created_at'].map(name => `${isoTime(name)} as ${name}`).join(', ')
 const columns = `endpoint_id as id, url, events, state, disabled_reason, ${times},
   case when previous_until > now() then ${isoTime('previous_until')} end as previous_secret_until`
 
-const isOfOwner = `tenant_id = $1 and merchant_id = $2 and state <> 'deleted'`
-const isOwn = `${isOfOwner} and endpoint_id = $3`
+const endpointsSql = `tenant_id = $1 and merchant_id = $2 and state <> 'deleted'`
+const endpointSql = `${endpointsSql} and endpoint_id = $3`
 
 export const listEndpoints = (tx: Tx, { tenant, merchantId }: FeedOwner): Promise<Endpoint[]> => {
-  const listSql = `select ${columns} from webhook_endpoints e where ${isOfOwner} order by e.created_at, endpoint_id`
+  const listSql = `select ${columns} from webhook_endpoints e where ${endpointsSql} order by e.created_at, endpoint_id`
   return tx.rows(listSql, [tenant, merchantId])
 }
 
@@ -42,17 +41,17 @@ type NewEndpoint = Required<Static<typeof NewWebhook>> & { readonly secret: Seal
  * Adds an endpoint for changes from now on; undefined: there are too many endpoints. The caller has caught up with the
  * feed.
  */
-export const addEndpoint = async (tx: Tx, own: OwnEndpoint, endpoint: NewEndpoint): Promise<Endpoint | undefined> => {
+export const addEndpoint = async (tx: Tx, ref: EndpointRef, endpoint: NewEndpoint): Promise<Endpoint | undefined> => {
   const { url, events, secret } = endpoint
   // The lock on the feed makes a concurrent request wait.
-  const feed = await numberChanges(tx, own.tenant, own.merchantId)
+  const feed = await numberChanges(tx, ref.tenant, ref.merchantId)
   const rows = await tx.rows(
     `insert into webhook_endpoints as e (tenant_id, merchant_id, endpoint_id, url, events, position, key_id,
       sealed_secret)
     select $1, $2, $3, $4, $5, $6, $7, $8
-    where (select count(*) from webhook_endpoints where ${isOfOwner}) < ${maxEndpoints}
+    where (select count(*) from webhook_endpoints where ${endpointsSql}) < ${maxEndpoints}
     returning ${columns}`,
-    [...toValues(own), url, events, feed.lastPosition, secret.keyId, secret.sealed],
+    [...toValues(ref), url, events, feed.lastPosition, secret.keyId, secret.sealed],
   )
   return rows[0]
 }
@@ -63,7 +62,7 @@ export const addEndpoint = async (tx: Tx, own: OwnEndpoint, endpoint: NewEndpoin
  */
 export const changeEndpoint = async (
   tx: Tx,
-  own: OwnEndpoint,
+  ref: EndpointRef,
   { url, events, state }: Static<typeof WebhookChange>,
 ) => {
   await tx.client.query(
@@ -73,48 +72,48 @@ export const changeEndpoint = async (
       failures = 0, failing_since = null, retry_at = null,
       holder = case when $4::text is null and $6::text is null then holder end,
       held_until = case when $4::text is null and $6::text is null then held_until end
-    from (select now() as now) clock where ${isOwn}`,
-    [...toValues(own), url, events, state],
+    from (select now() as now) clock where ${endpointSql}`,
+    [...toValues(ref), url, events, state],
   )
-  const endpoint = await findEndpoint(tx, own)
+  const endpoint = await findEndpoint(tx, ref)
   if (endpoint?.state === 'enabled')
     await tx.client.query(
       `update webhook_deliveries set next_attempt_at = now(), attempts = 0
       where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at is not null`,
-      [own.tenant, own.id],
+      [ref.tenant, ref.id],
     )
   return endpoint
 }
 
-const findEndpoint = async (tx: Tx, own: OwnEndpoint): Promise<Endpoint | undefined> =>
-  (await tx.rows(`select ${columns} from webhook_endpoints e where ${isOwn}`, toValues(own)))[0]
+const findEndpoint = async (tx: Tx, ref: EndpointRef): Promise<Endpoint | undefined> =>
+  (await tx.rows(`select ${columns} from webhook_endpoints e where ${endpointSql}`, toValues(ref)))[0]
 
 /** Deletes an endpoint. Its secrets go now; its row stays until housekeeping has deleted its deliveries. */
-export const deleteEndpoint = async (tx: Tx, own: OwnEndpoint): Promise<true | undefined> => {
+export const deleteEndpoint = async (tx: Tx, ref: EndpointRef): Promise<true | undefined> => {
   const { rowCount } = await tx.client.query(
     `update webhook_endpoints set state = 'deleted', url = '', sealed_secret = '', previous_key_id = null,
       previous_secret = null,
       holder = null, held_until = null
-    where ${isOwn}`,
-    toValues(own),
+    where ${endpointSql}`,
+    toValues(ref),
   )
   return rowCount === 1 || undefined
 }
 
 /** Gives an endpoint a new secret; the previous one signs for 24 more hours. */
-export const rotateSecret = async (tx: Tx, own: OwnEndpoint, secret: Sealed): Promise<Endpoint | undefined> => {
+export const rotateSecret = async (tx: Tx, ref: EndpointRef, secret: Sealed): Promise<Endpoint | undefined> => {
   await tx.client.query(
     `update webhook_endpoints set previous_key_id = key_id, previous_secret = sealed_secret,
       previous_until = now() + interval '24 hours', key_id = $4, sealed_secret = $5
-    where ${isOwn}`,
-    [...toValues(own), secret.keyId, secret.sealed],
+    where ${endpointSql}`,
+    [...toValues(ref), secret.keyId, secret.sealed],
   )
-  return findEndpoint(tx, own)
+  return findEndpoint(tx, ref)
 }
 
 /** Reads the address of an endpoint and the secrets that sign for it. */
-export const findTarget = async (tx: Tx, own: OwnEndpoint): Promise<{ url: string; secrets: Sealed[] } | undefined> => {
-  const [row] = await tx.rows(`select url, ${secretColumns} from webhook_endpoints where ${isOwn}`, toValues(own))
+export const findTarget = async (tx: Tx, ref: EndpointRef): Promise<{ url: string; secrets: Sealed[] } | undefined> => {
+  const [row] = await tx.rows(`select url, ${secretColumns} from webhook_endpoints where ${endpointSql}`, toValues(ref))
   return row && { url: row.url, secrets: secretsIn(row) }
 }
 
@@ -124,23 +123,23 @@ export const findTarget = async (tx: Tx, own: OwnEndpoint): Promise<{ url: strin
  */
 export const replay = async (
   tx: Tx,
-  own: OwnEndpoint,
+  ref: EndpointRef,
   { from, to }: { from: string; to: string },
 ): Promise<number | 'running' | 'disabled' | undefined> => {
-  const stateSql = `select position, state, replay_to is not null as "isRunning" from webhook_endpoints where ${isOwn}
-    for update`
-  const [endpoint] = await tx.rows(stateSql, toValues(own))
+  const stateSql = `select position, state, replay_to is not null as "isRunning" from webhook_endpoints
+    where ${endpointSql} for update`
+  const [endpoint] = await tx.rows(stateSql, toValues(ref))
   if (!endpoint) return undefined
   if (endpoint.isRunning) return endpoint.state === 'enabled' ? 'running' : 'disabled'
   const [{ after, last }] = (await tx.rows(
     `select min(position) - 1 as after, least($3, max(position + cardinality(waybill_numbers) - 1)) as last from log
     where tenant_id = $1 and merchant_id = $2 and position <= $3::bigint and happened_at between $4 and $5`,
-    [own.tenant, own.merchantId, endpoint.position, from, to],
+    [ref.tenant, ref.merchantId, endpoint.position, from, to],
   )) as [{ after: string | null; last: string }]
   if (after === null) return 0
   await tx.client.query(
     'update webhook_endpoints set replay_after = $3, replay_to = $4 where tenant_id = $1 and endpoint_id = $2',
-    [own.tenant, own.id, after, last],
+    [ref.tenant, ref.id, after, last],
   )
   return Number(last) - Number(after)
 }
@@ -148,10 +147,10 @@ export const replay = async (
 /** Lists the events before a position, the newest first. */
 export const listDeliveries = async (
   tx: Tx,
-  own: OwnEndpoint,
+  ref: EndpointRef,
   { state, before, limit }: { state: string | undefined; before: string | undefined; limit: number },
 ): Promise<(Static<typeof WebhookDelivery> & { position: string })[] | undefined> => {
-  if (!(await findEndpoint(tx, own))) return undefined
+  if (!(await findEndpoint(tx, ref))) return undefined
   return tx.rows(
     `select position, message_id as id, type, nullif(waybill_number, '') as waybill_number, state, attempts, code,
       milliseconds as ms, error, response_body,
@@ -160,7 +159,7 @@ export const listDeliveries = async (
     from webhook_deliveries d where tenant_id = $1 and endpoint_id = $2
       and ($3::text is null or state = $3) and ($4::bigint is null or d.position < $4) order by d.position desc
         limit $5`,
-    [own.tenant, own.id, state, before, limit],
+    [ref.tenant, ref.id, state, before, limit],
   )
 }
 

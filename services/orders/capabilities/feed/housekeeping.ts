@@ -10,7 +10,7 @@ const deleteFinished = deleteWhere(
   `state <> 'pending' and last_attempt_at < now() - make_interval(days => ${listedDays})`,
 )
 
-const isOldPending = `tenant_id = $1 and state = 'pending' and happened_at < now() - make_interval(days => ${keptDays})`
+const oldPendingSql = `tenant_id = $1 and state = 'pending' and happened_at < now() - make_interval(days => ${keptDays})`
 
 /**
  * Deletes old pending events of the endpoint that has the oldest one. The endpoint is locked, so no event or outcome is
@@ -19,25 +19,27 @@ const isOldPending = `tenant_id = $1 and state = 'pending' and happened_at < now
 const deletePending: DeleteExpired = async (tx, tenant) => {
   const [oldest] = await tx.rows(
     `select endpoint_id as id from webhook_endpoints where tenant_id = $1 and endpoint_id = (
-      select endpoint_id from webhook_deliveries where ${isOldPending} order by happened_at limit 1
+      select endpoint_id from webhook_deliveries where ${oldPendingSql} order by happened_at limit 1
     ) for update`,
     [tenant],
   )
   if (!oldest) return 0
-  const oldSql = `delete from webhook_deliveries where ${isOldPending} and endpoint_id = $2
+  const deleteOldSql = `delete from webhook_deliveries where ${oldPendingSql} and endpoint_id = $2
     returning waybill_number as waybill`
-  const deleted = await tx.rows(oldSql, [tenant, oldest.id])
+  const deleted = await tx.rows(deleteOldSql, [tenant, oldest.id])
   await activate(tx, { tenant, endpointId: oldest.id }, deleted)
   return deleted.length
 }
 
 /** Deletes a slice of the deliveries of deleted endpoints or, when none is left, the endpoints themselves. */
 const deleteEndpoints: DeleteExpired = async (tx, tenant) => {
-  const isDeleted = `tenant_id = $1 and state = 'deleted'`
-  const isOfDeleted = `endpoint_id in (select endpoint_id from webhook_endpoints where ${isDeleted})`
-  const deliveries = await deleteWhere('webhook_deliveries', isOfDeleted)(tx, tenant)
+  const deletedSql = `webhook_endpoints where tenant_id = $1 and state = 'deleted'`
+  const deliveries = await deleteWhere('webhook_deliveries', `endpoint_id in (select endpoint_id from ${deletedSql})`)(
+    tx,
+    tenant,
+  )
   if (deliveries > 0) return deliveries
-  return (await tx.client.query(`delete from webhook_endpoints where ${isDeleted}`, [tenant])).rowCount ?? 0
+  return (await tx.client.query(`delete from ${deletedSql}`, [tenant])).rowCount ?? 0
 }
 
 /** Deletes deliveries that are no longer kept, and deleted endpoints with their deliveries. */

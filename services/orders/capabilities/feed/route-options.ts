@@ -6,7 +6,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../../core/database/tables.ts'
-import type { OwnEndpoint } from './endpoint-queries.ts'
+import type { EndpointRef } from './endpoint-queries.ts'
 import type { Sending } from './sender.ts'
 
 export type WebhookOptions = Sending & { readonly pool: pg.Pool }
@@ -18,7 +18,7 @@ const isId = /^[0-9a-f-]{36}$/
 type ByWebhookRequest = FastifyRequest<{ Params: Static<typeof ByWebhook> }>
 
 /** Returns the webhook in the path. A text that is not an id matches no webhook. */
-export const readOwn = ({ merchant, params }: Pick<ByWebhookRequest, 'merchant' | 'params'>): OwnEndpoint => {
+export const readEndpoint = ({ merchant, params }: Pick<ByWebhookRequest, 'merchant' | 'params'>): EndpointRef => {
   const { tenant, merchantId } = merchant
   return { tenant, merchantId, id: expectFound(isId.test(params.id) ? params.id : undefined) }
 }
@@ -33,15 +33,15 @@ export const actOn = async <Result>(
   { pool, sender }: WebhookOptions,
   request: ByWebhookRequest,
   verb: Extract<Action, `webhook.${string}`>,
-  action: (tx: Tx, own: OwnEndpoint) => Promise<Result | undefined>,
+  action: (tx: Tx, ref: EndpointRef) => Promise<Result | undefined>,
 ): Promise<Result> => {
-  const own = readOwn(request)
-  const result = await inTenant(pool, own.tenant, async (tx: Tx) => {
-    const done = expectFound(await action(tx, own))
-    await audit(tx, own.tenant, request.merchant.actor, verb, own.id)
+  const ref = readEndpoint(request)
+  const result = await inTenant(pool, ref.tenant, async (tx: Tx) => {
+    const done = expectFound(await action(tx, ref))
+    await audit(tx, ref.tenant, request.merchant.actor, verb, ref.id)
     return done
   })
-  sender?.changed(own.tenant)
+  sender?.changed(ref.tenant)
   return result
 }
 

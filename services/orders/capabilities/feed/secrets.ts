@@ -32,7 +32,6 @@ export const secretsIn = ({ key_id, sealed_secret, previous_key_id, previous_sec
   ...(previous_key_id === null ? [] : [{ keyId: previous_key_id, sealed: previous_secret }]),
 ]
 
-/** Creates the headers of a message, signed with each secret. */
 export const signHeaders = (secrets: readonly string[], messageId: string, body: string, at: Date) => ({
   'content-type': 'application/json',
   'user-agent': 'Courier-Webhooks',

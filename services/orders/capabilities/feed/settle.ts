@@ -1,6 +1,5 @@
 import { failuresAfter, isDown, nextAttempt, pauseAfter } from './schedule.ts'
 
-/** Describes the result of a request. */
 export interface Attempt {
   /** null: there was no response, and `error` says why. */
   readonly code: number | null
@@ -14,7 +13,6 @@ export interface Attempt {
 
 export const isSuccess = (code: number | null): boolean => code !== null && code >= 200 && code < 300
 
-/** Describes the result of an attempt to deliver an event. */
 export interface Outcome extends Attempt {
   readonly position: number
   readonly waybill: string
@@ -50,7 +48,7 @@ export const settle = (health: Health, outcomes: readonly Outcome[], random: () 
   const failed = outcomes.filter(({ code }) => !isSuccess(code))
   const failures =
     failed.length < outcomes.length ? 0 : failuresAfter(health.failures, health.isPaused ? 0 : failed.length)
-  const judge = ({ code, attempts, retryAfter }: Outcome): Settled['verdicts'][number] => {
+  const decide = ({ code, attempts, retryAfter }: Outcome): Settled['verdicts'][number] => {
     if (isSuccess(code)) return { state: 'delivered', delay: null }
     const delay = nextAttempt(attempts, isDown(failures), random)
     return delay === undefined
@@ -59,7 +57,7 @@ export const settle = (health: Health, outcomes: readonly Outcome[], random: () 
   }
   const isGone = failed.some(({ code }) => code === 410)
   return {
-    verdicts: outcomes.map(judge),
+    verdicts: outcomes.map(decide),
     failures,
     isRecovered: isDown(health.failures) && failures === 0,
     pause: Math.max(pauseAfter(failures, random), ...outcomes.map(({ retryAfter }) => retryAfter)),

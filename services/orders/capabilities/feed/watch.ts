@@ -72,7 +72,6 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
       waiters.delete(waiter)
     })
   }
-  /** Counts the merchant's waiting requests. */
   const countWaiting = (tenant: string, merchantId: string): number =>
     [...waiters].filter(waiter => waiter.tenant === tenant && waiter.merchantId === merchantId).length
   /** Polls soon: this process has changed orders. */

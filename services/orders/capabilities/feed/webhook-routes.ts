@@ -27,7 +27,6 @@ const rotated = 'Webhook Secret Rotated Successfully'
 const done = <Data extends TSchema>(message: string, data: Data) =>
   Type.Object({ message: Type.String({ examples: [message] }), data })
 
-/** Returns the URL in its stored form. */
 const readUrl = async (text: string, resolve: Resolve | undefined): Promise<string> => {
   const problem = findUrlProblem(text, resolve === undefined)
   if (problem !== undefined) throw invalid({ url: [`The url ${problem}.`] })
@@ -45,7 +44,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
 
   const listWebhooksSchema = {
     operationId: 'listWebhooks',
-    summary: 'Your webhooks',
+    summary: 'List your webhooks',
     description: `Up to ${schema.maxEndpoints}, the oldest first.`,
     response: { 200: Type.Object({ data: Type.Array(schema.Webhook) }) },
   }
@@ -93,7 +92,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
   app.patch('/webhook/:id', { schema: changeWebhookSchema }, async request => {
     const { body } = request
     const wanted = body.url === undefined ? body : { ...body, url: await readUrl(body.url, resolve) }
-    const data = await route.actOn(options, request, 'webhook.changed', (tx, own) => changeEndpoint(tx, own, wanted))
+    const data = await route.actOn(options, request, 'webhook.changed', (tx, ref) => changeEndpoint(tx, ref, wanted))
     return { message: changed, data }
   })
 
@@ -119,8 +118,8 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = as
   }
   app.post('/webhook/:id/rotate', { ...refusesKeys, schema: rotateWebhookSecretSchema }, async request => {
     const secret = newSecret()
-    const result = await route.actOn(options, request, 'webhook.rotated', (tx, own) =>
-      rotateSecret(tx, own, sealSecret(route.expectKeys(options), own.tenant, own.id, secret)),
+    const result = await route.actOn(options, request, 'webhook.rotated', (tx, ref) =>
+      rotateSecret(tx, ref, sealSecret(route.expectKeys(options), ref.tenant, ref.id, secret)),
     )
     return { message: rotated, data: { ...result, secret } }
   })

@@ -64,7 +64,6 @@ const holds = Object.fromEntries(
 /** Joiners and marks belong to the letter before them, and are not shaped without it. */
 const isJoined = (character: string): boolean => /^(\u200c|\u200d|\p{M})$/u.test(character)
 
-/** Finds the font of a printable character. */
 const findScript = (character: string, last: Script | undefined): Script => {
   if (last && isJoined(character) && holds[last].test(character)) return last
   if (isOldNumeral(character)) return 'sinhala'

@@ -4,7 +4,6 @@ import type { OrderView } from '../../core/tracking/order-schema.ts'
 export const layouts = ['100x150', 'a4x4'] as const
 export type Layout = (typeof layouts)[number]
 
-/** Describes the data of a parcel that its label shows. */
 export interface Label extends OrderView {
   /** Is the tenant's name. */
   readonly company: string
@@ -26,11 +25,9 @@ export const wordPlace = (city: string, state: string): string => (city === stat
 export const wordPhones = ({ customer_phone, customer_secondary_phone }: Label): string =>
   [customer_phone, customer_secondary_phone].filter(Boolean).join(' / ')
 
-/** Joins the merchant's order number and the weight. */
 export const wordFacts = ({ order_no, weight }: Label): string =>
   [order_no && `Order ${order_no}`, `${weight} kg`].filter(Boolean).join(', ')
 
-/** Lists the texts of a label that somebody wrote. */
 export const listTexts = (label: Label): (string | null)[] => [
   label.company,
   label.merchant_business_name,

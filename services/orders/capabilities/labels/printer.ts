@@ -39,8 +39,8 @@ export class Printer {
 
   /** Returns the PDF while it is being drawn; undefined when there are too many jobs. */
   print(tenant: string, job: PrintJob): Readable | undefined {
-    const own = this.#jobs.filter(each => each === tenant).length
-    if (this.#jobs.length >= maxJobs || own >= maxJobsOfTenant) return undefined
+    const running = this.#jobs.filter(each => each === tenant).length
+    if (this.#jobs.length >= maxJobs || running >= maxJobsOfTenant) return undefined
     this.#jobs.push(tenant)
     const pdf = new Readable({ read: () => undefined, signal: AbortSignal.timeout(maxMilliseconds) })
     // Fastify closes the connection; without a listener the error would end the process.

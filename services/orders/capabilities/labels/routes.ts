@@ -106,7 +106,6 @@ const createLabelRoutes =
     })
   }
 
-/** Prints labels of the merchant's orders. */
 export const merchantLabelRoutes = createLabelRoutes('Label')
 
 const print = (

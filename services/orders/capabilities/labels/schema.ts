@@ -1,6 +1,7 @@
 import { oneOf } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { Day, limitBytes, waybillNumbers } from '../../core/moves/move-schema.ts'
+import { Day } from '../../core/actions/fields.ts'
+import { limitBytes, waybillNumbers } from '../../core/moves/move-schema.ts'
 import { layouts } from './label.ts'
 
 export const maxLabels = 500

@@ -1,7 +1,6 @@
 import { toPrintable } from '@courier/shared/printable.ts'
 import { splitRuns, type Weight } from './fonts.ts'
 
-/** Represents a PDF document of pdfkit. */
 export type Page = PDFKit.PDFDocument
 
 interface TextStyle {

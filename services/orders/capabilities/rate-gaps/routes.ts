@@ -38,7 +38,6 @@ const Query = Type.Object({
 /** A report reads many orders, so requests within this time share it. */
 const keptMilliseconds = 5_000
 
-/** Lists the rates that rate cards lack. */
 export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (app, { pool, catalogues, gaps }) => {
   const reports = new LRUCache<string, RateGap[], { tenant: string; days: number }>({
     max: 100,
@@ -64,7 +63,6 @@ export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (a
   })
 }
 
-/** Limits the combinations in a report. */
 const maxGaps = 200
 
 /** Lists the combinations of active cities that merchants want and their cards lack now, most wanted first. */

@@ -5,7 +5,6 @@ const dayMilliseconds = 86_400_000
 export const addDays = (date: string, days: number): string =>
   new Date(Date.parse(date) + days * dayMilliseconds).toISOString().slice(0, 10)
 
-/** Lists every date from the first to the last. */
 export const listDays = (first: string, last: string): string[] => {
   const count = Math.max(0, daysBetween(first, last) + 1)
   return Array.from({ length: count }, (_, day) => addDays(first, day))

@@ -22,7 +22,6 @@ const filters = {
 }
 const Query = listQuery({}, filters)
 
-/** Sums up the orders that a merchant created in a period. */
 export const summaryRoutes: FastifyPluginAsyncTypebox<OrderStore> = async (app, options) => {
   const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(options.pool.options.max / 4) }, maxWaiting)
   const schema = {

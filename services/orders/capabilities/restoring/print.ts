@@ -2,7 +2,6 @@ import { print, printJson, printTable } from '@courier/shared/cli/command-line.t
 import type { KnownEvent } from './queries.ts'
 import type { Restored } from './restored.ts'
 
-/** Prints what was done, and what the operator must check. */
 export const printRestored = (tenants: readonly Restored[], dryRun: boolean, json: boolean): void => {
   if (json)
     return printJson({ dry_run: dryRun, tenants: tenants.map(({ repaired, ...rest }) => ({ ...rest, ...repaired })) })

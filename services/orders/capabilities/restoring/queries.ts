@@ -13,7 +13,6 @@ import { sql } from 'kysely'
 import type { Tx } from '../../core/database/tables.ts'
 import { isAboutMerchantSql } from '../../core/relay/queries.ts'
 
-/** Describes a status that an order reached. */
 export interface KnownEvent {
   readonly waybill_number: string
   readonly status_key: string
@@ -60,7 +59,7 @@ export const readKnownEvents = async (
 /** The notifier forgets events after 30 days: it would process older events again. */
 export const knownDays = 29
 
-interface OwnEvent extends KnownEvent {
+interface StoredEvent extends KnownEvent {
   readonly type: OrderEventType | typeof takenBackEvent
   readonly note: string | null
 }
@@ -70,7 +69,7 @@ interface OwnEvent extends KnownEvent {
  * counts: every second event that does not count is a take-back.
  */
 export const findEvents = (tx: Tx, tenant: string, since: Date) =>
-  query<OwnEvent>(tx)`
+  query<StoredEvent>(tx)`
     select e.waybill_number, e.status_key, e.happened_at, e.note,
       case when not e.is_counted and (
         select count(*) % 2 = 1 from order_events earlier where earlier.tenant_id = e.tenant_id
@@ -89,7 +88,7 @@ export const findWaitingEvents = (tx: Tx, tenant: string) =>
     where tenant_id = ${tenant} and not is_relayed and type = any(${[...orderEventTypes, takenBackEvent]})`
 
 /** Puts events into the outbox again, in their order. */
-export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
+export const requeue = (tx: Tx, tenant: string, events: readonly StoredEvent[]) =>
   sql`
     insert into log (tenant_id, type, waybill_numbers, status_keys, note, happened_at)
     select ${tenant}, type, array[waybill], array[status_key], note, happened_at

@@ -33,7 +33,6 @@ interface RestoreOptions {
   readonly loaded: Capabilities
 }
 
-/** Describes the report that --json prints. */
 export interface Restored {
   readonly tenant: string
   readonly known_to_notifier: boolean
@@ -74,13 +73,13 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
   const since = new Date(Math.max(compared, Date.now() - knownDays * dayMilliseconds))
   // Reads the outbox before the events, and these before the notifier's: an event that is delivered meanwhile is not
   // missing.
-  const [waiting, own] = await inTenant(pool, tenant, async (tx: Tx) => [
+  const [waiting, stored] = await inTenant(pool, tenant, async (tx: Tx) => [
     await findWaitingEvents(tx, tenant),
     await findEvents(tx, tenant, since),
   ])
   const { isTenantKnown, events, inDoubtBefore } = await readKnownEvents(options.notifier, tenant, since)
   // A notifier that kept its database has every event that orders delivered.
-  const doubtful = inDoubtBefore === null ? [] : own.filter(event => event.happened_at < inDoubtBefore)
+  const doubtful = inDoubtBefore === null ? [] : stored.filter(event => event.happened_at < inDoubtBefore)
   const missing = exclude(doubtful, [...waiting, ...events])
   return inTenant(
     pool,

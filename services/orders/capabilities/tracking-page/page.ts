@@ -6,7 +6,6 @@ import type { OrderView } from '../../core/tracking/order-schema.ts'
 import { isSigned, toOrder } from '../../core/tracking/order-view.ts'
 import { type Language, languages } from './languages/choose.ts'
 
-/** Lists the steps of a parcel that will arrive. */
 const steps = ['booked', 'on_its_way', 'out_for_delivery', 'delivered'] as const
 type Stage = (typeof steps)[number] | 'delayed' | 'returned' | 'cancelled'
 
@@ -21,7 +20,6 @@ export const findStage = (statusKey: string): Stage => {
   return kind === 'delivered' || kind === 'returned' || kind === 'cancelled' ? kind : 'on_its_way'
 }
 
-/** Returns how many of the steps are done. */
 const countStepsDone = (stage: Stage): number => (stage === 'delayed' ? 2 : steps.indexOf(stage as 'booked') + 1)
 
 /**

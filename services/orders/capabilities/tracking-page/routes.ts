@@ -1,7 +1,7 @@
 import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FindOrder } from '../../core/tracking/read-orders.ts'
-import { chooseLanguage, type Language, languages } from './languages/choose.ts'
+import { chooseLanguage, isLanguage } from './languages/choose.ts'
 import { renderPage } from './page.ts'
 
 /**
@@ -26,5 +26,3 @@ export const trackingPageRoutes: FastifyPluginAsyncTypebox<{ findOrder: FindOrde
       },
     )
 }
-
-const isLanguage = (name: unknown): name is Language => typeof name === 'string' && Object.hasOwn(languages, name)

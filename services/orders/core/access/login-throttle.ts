@@ -30,9 +30,9 @@ export const createLoginThrottle = (triesPerEmail: number, triesPerNetwork: numb
         (known.has(here) ? 0 : byEmail.secondsSpent(account))
       )
     },
-    count: ({ network, account }: LoginSource, isRight: boolean): void => {
+    count: ({ network, account }: LoginSource, isCorrect: boolean): void => {
       const here = `${account} ${network}`
-      if (isRight) {
+      if (isCorrect) {
         successes.count(here)
         known.set(here, true)
       } else {

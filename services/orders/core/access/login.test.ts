@@ -334,9 +334,9 @@ t.test('a correct password is hashed once, a wrong or changed one each time', as
     hashes++
     return isPassword(password, stored)
   })
-  const countHashes = async (password: string, stored: string, isRight: boolean) => {
+  const countHashes = async (password: string, stored: string, isCorrect: boolean) => {
     const before = hashes
-    t.equal(await check(password, stored), isRight)
+    t.equal(await check(password, stored), isCorrect)
     return hashes - before
   }
   const [stored, changed] = [await hashPassword('lanka-shoes-demo'), await hashPassword('another-password')]

@@ -33,7 +33,6 @@ export interface Accounts<Row extends Account> {
   /** Finds an account by its e-mail address. `isShared` keeps the row from changing until the transaction ends. */
   readonly find: (tx: Tx, tenant: string, email: string, isShared: boolean) => Promise<Row | undefined>
   readonly toHolder: (account: Row) => Holder
-  /** Names the account in the audit. */
   readonly nameActor: (account: Row) => string
 }
 
@@ -111,9 +110,9 @@ const check = async <Row extends Account>(
   const retryAfterSeconds = throttle.secondsSpent(keys)
   if (retryAfterSeconds > 0) throw rateLimited(retryAfterSeconds)
   const account = await inTenant(pool, tenant, (tx: Tx) => accounts.find(tx, tenant, email, false)).catch(withoutDoubt)
-  const isRight = await isPassword(password, account?.is_active ? account.password_hash : dummyHash)
-  throttle.count(keys, isRight)
-  if (!isRight || !account) throw refuseLogin()
+  const isCorrect = await isPassword(password, account?.is_active ? account.password_hash : dummyHash)
+  throttle.count(keys, isCorrect)
+  if (!isCorrect || !account) throw refuseLogin()
   return account
 }
 

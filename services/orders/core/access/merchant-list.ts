@@ -32,7 +32,6 @@ type ListedMerchant = Static<typeof ListedMerchant>
 const Query = listQuery(cursorFields, { id: id('The id.'), name: text('Part of the name, in any letter case.') })
 const cursors = listCursor(/^[1-9]\d{0,17}$/)
 
-/** Lists the merchants of the tenant, for its staff. */
 export const merchantListRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const schema = {
     operationId: 'listMerchants',

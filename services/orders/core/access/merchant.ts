@@ -18,7 +18,6 @@ const refusals = {
   clerk: 'A clerk may not do this. Ask an owner of the merchant.',
 }
 
-/** Describes the merchant that a request authenticates as. */
 export interface Merchant {
   readonly tenant: string
   readonly merchantId: string

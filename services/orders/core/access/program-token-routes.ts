@@ -90,7 +90,7 @@ export const programTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
   })
 }
 
-const noFuture = () =>
+const refuseExpiry = () =>
   invalid({ expires_at: ['The expires at field must be a future time such as 2027-01-31T00:00:00Z.'] })
 
 /** Reads a time; null if the text is absent. Throws a validation error for any other text. */
@@ -98,13 +98,13 @@ const readExpiry = (text: string | undefined): Date | null => {
   if (text === undefined) return null
   const at = readDateOrTime(text)
   const expiresAt = at && 'time' in at ? new Date(at.time) : undefined
-  if (!expiresAt) throw noFuture()
+  if (!expiresAt) throw refuseExpiry()
   return expiresAt
 }
 
 const addToken = async (tx: Tx, merchant: Merchant, { name, expiresAt }: { name: string; expiresAt: Date | null }) => {
   const { tenant, merchantId, actor } = merchant
-  if (expiresAt && !(await isFuture(tx, expiresAt))) throw noFuture()
+  if (expiresAt && !(await isFuture(tx, expiresAt))) throw refuseExpiry()
   await lockTenant(tx, tenant)
   const tokens = await findTokens(tx, merchant)
   if (tokens.length >= maxTokens) throw invalid({ name: [`There are already ${maxTokens} tokens: revoke one.`] })

@@ -79,8 +79,7 @@ export const findStaffLogin = async (tx: Tx, tenant: string, email: string, isSh
 /** Reads the roles of a member of staff. Rows from before a person could have several roles have only `role`. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]
 
-/** Reads the active businesses of one merchant. */
-export const findOwnBusinesses = (tx: Tx, tenant: string, merchantId: string) =>
+export const findActiveBusinesses = (tx: Tx, tenant: string, merchantId: string) =>
   query<{ business_id: number; name: string; is_default: boolean; is_active: boolean }>(tx)`
     select business_id, name, is_default, is_active from businesses
     where tenant_id = ${tenant} and merchant_id = ${merchantId} and is_active order by business_id`

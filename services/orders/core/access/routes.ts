@@ -55,7 +55,6 @@ export const loginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (app, {
   addLogin(app, logins, accounts, schema, login => ({ user: toUser(login, login.person?.role ?? 'owner') }))
 }
 
-/** Serves the merchant of the token and the logout. */
 export const userRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
   const schema = {
     operationId: 'getCurrentUser',

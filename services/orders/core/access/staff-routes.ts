@@ -74,7 +74,6 @@ export const staffLoginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (a
   })
 }
 
-/** Serves the member of staff of the token and the logout. */
 export const staffSessionRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {
   const schema = {
     operationId: 'getCurrentStaff',

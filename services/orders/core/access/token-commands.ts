@@ -32,7 +32,6 @@ const findTokenHolder = async (tx: Tx, tenant: string, email: string): Promise<H
   return { merchant_id: merchant.merchant_id }
 }
 
-/** Lists the tokens of one tenant, or of all. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
   commands.listHolders(
     pool,

@@ -31,7 +31,6 @@ export const createToken = async <Expiry extends Date | null>(
   return { id, token, expiresAt }
 }
 
-/** Describes the holder of a token. */
 export interface Caller {
   readonly tokenId: string
   readonly merchantId: string | null

@@ -13,7 +13,7 @@ import type { Tables, Tx } from '../database/tables.ts'
 import { keepStatusSet } from '../statuses/status-queries.ts'
 import { isInHundredths } from './fields.ts'
 
-/** Describes a request of staff or of a merchant that changes money. */
+/** Describes a request of staff or of a merchant that changes something. */
 export interface Call<Body> {
   readonly tenant: string
   /** null: staff. */
@@ -36,7 +36,7 @@ export type Acted<Data> =
   /** The audit names `objects`; without any, the request changed nothing. */
   | { kind: 'done'; data: Data; objects: readonly string[] }
   | Refused
-  /** There is no such object: `what` names its kind, such as a handover or an invoice. */
+  /** There is no such object: `what` names its kind, such as a waybill. */
   | { kind: 'unknown'; what: string }
 
 export const refuse = (path: string, sentence: string): Refused => ({ kind: 'refused', errors: { [path]: [sentence] } })
@@ -119,9 +119,9 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
         },
         { keeps: ({ kind }) => kind === 'done' },
       )
-    // Invoices and deposits lock lines of money and the numbers of invoices in different orders.
+    // Two actions may lock the same rows in different orders.
     const result = await retryDeadlocks(attempt)
-    if (result.kind === 'refused') throw invalid(nameGiven(result.errors, given))
+    if (result.kind === 'refused') throw invalid(correctPaths(result.errors, given))
     if (result.kind === 'unknown') throw notFound(result.what)
     if (result.kind === 'running' || result.kind === 'other_body') throw keyRefused(result.kind, 'request')
     markReplayed(reply, result.kind === 'replayed')
@@ -142,7 +142,7 @@ const tidy = <Body extends object>(body: Body): Body =>
   ) as Body
 
 /** Corrects the paths of errors: actions read each entry of a list once, and paths name its first index in the body. */
-const nameGiven = (errors: FieldErrors, body: object): FieldErrors => {
+const correctPaths = (errors: FieldErrors, body: object): FieldErrors => {
   const name = (path: string): string => {
     const [field = '', index] = path.split('.')
     const list = (body as Readonly<Record<string, unknown>>)[field]

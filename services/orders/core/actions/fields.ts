@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox'
 
 // Defines fields of requests that change something.
 
-/** Defines a text that is not blank. */
 export const textField = (maxLength: number, must: string, example: string) =>
   Type.String({ maxLength, pattern: `^(?=\\s*\\S)${textPattern.slice(1)}`, must, examples: [example] })
 

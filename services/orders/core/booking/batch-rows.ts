@@ -65,7 +65,6 @@ export const batchColumns: readonly Column[] = [
   { name: 'origin_city_id', type: 'integer', read: row => row.source.batch.origin.id },
 ]
 
-/** Holds the parameters of a statement by name. */
 export type NamedValues = Record<string, string | null>
 
 /**

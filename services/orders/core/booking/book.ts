@@ -97,7 +97,7 @@ export const quoteOrders = async (
   const checked = await check(dependencies, asked, catalogue)
   const { verdict, suspicions } = checked
   const comparable = catalogue.checks.duplicate !== 'off' && toComparable(asked, verdict)
-  const conflicts = await readConflicts(pool, tenant, { waybills: listOwnWaybills(batch), comparable })
+  const conflicts = await readConflicts(pool, tenant, { waybills: listGivenWaybills(batch), comparable })
   const refusal = refuse(checked, batch, conflicts, true)
   if (refusal || verdict.kind === 'refused') return refusal ?? (verdict as Refusal)
   await warnReturns(pool, asked, verdict.batch.orders, suspicions.warnings)
@@ -126,7 +126,7 @@ const check = async (
 const toComparable = ({ merchantId }: Asked, verdict: Verdict): Comparable | undefined =>
   verdict.kind === 'accepted' ? { merchantId, orders: verdict.batch.orders } : undefined
 
-const listOwnWaybills = ({ orders }: ReadableBatch): string[] => orders.flatMap(order => order?.waybill ?? [])
+const listGivenWaybills = ({ orders }: ReadableBatch): string[] => orders.flatMap(order => order?.waybill ?? [])
 
 /** Returns the response to a batch that was not written; undefined when nothing is wrong with it now. */
 const explain = async (
@@ -137,7 +137,7 @@ const explain = async (
 ): Promise<Booked | undefined> => {
   const { tenant, batch, key } = booking
   const { version, checks, waybills } = checked.catalogue
-  const wanted = numbered?.waybills ?? listOwnWaybills(batch)
+  const wanted = numbered?.waybills ?? listGivenWaybills(batch)
   const comparable = checks.duplicate === 'refuse' && toComparable(booking, checked.verdict)
   const conflicts = await readConflicts(pool, tenant, { waybills: wanted, key, comparable })
   const unused = numbered?.fresh.filter(waybill => !conflicts.existing.has(waybill)) ?? []

@@ -7,7 +7,6 @@ import { cancelledKey } from '../statuses/statuses.ts'
 import { toArrayLiteral } from './batch-rows.ts'
 import type { PricedOrder } from './check-batch.ts'
 
-/** Holds the values to look up for a batch. */
 interface Wanted {
   readonly waybills: readonly string[]
   readonly key?: IdempotencyKey | undefined
@@ -42,7 +41,6 @@ const findWarnings = async (tx: Tx, tenant: string, { scope, key }: IdempotencyK
   return row?.warnings ? JSON.parse(row.warnings) : {}
 }
 
-/** Returns the `waybills` that exist. */
 export const findExisting = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Set<string>> => {
   if (waybills.length === 0) return new Set()
   const text = 'select waybill_number from orders where tenant_id = $1 and waybill_number = any($2::text[])'

@@ -9,7 +9,6 @@ import { toArrayLiteral } from './batch-rows.ts'
 import type { PricedOrder } from './check-batch.ts'
 import { computePhoneKey } from './conflicts.ts'
 
-/** Summarizes a merchant's newest orders. */
 export interface Habits {
   readonly orders: number
   readonly cityIds: ReadonlySet<number>

@@ -47,14 +47,14 @@ export const insertBatches = async (tx: Tx, tenant: string, batches: readonly Ne
 const columns = [...orderColumns, ...batchColumns]
 const columnNames = columns.map(({ name }) => name).join(', ')
 const arrays = columns.map(({ name, type }) => `:${name}::${type}[]`).join(', ')
-const commonOrOwn = batchColumns.map(({ name, type }) => `coalesce(:all_${name}::${type}, ${name}) as ${name}`)
-const input = [...orderColumns.map(({ name }) => name), ...commonOrOwn].join(', ')
+const batchInputs = batchColumns.map(({ name, type }) => `coalesce(:all_${name}::${type}, ${name}) as ${name}`)
+const input = [...orderColumns.map(({ name }) => name), ...batchInputs].join(', ')
 
 /**
  * A locked key belongs to a running request (claimKey). `limit` prevents a join: its plan, if made when the table was
  * small, would read all keys of the tenant for each statement.
  */
-const areKeysFree = `
+const freeKeysSql = `
       (select bool_and(pg_try_advisory_xact_lock(lock)) from unnest(:key_locks::bigint[]) as lock)
       and not exists (
         select from unnest(:key_scopes::text[], :key_names::text[]) as keys (scope, name), lateral (
@@ -63,7 +63,7 @@ const areKeysFree = `
         ) known
       )`
 
-const keyInsertion = `, keyed as (
+const insertKeysSql = `, keyed as (
     insert into idempotency_keys (tenant_id, scope, idempotency_key, fingerprint, result, warnings)
     select :tenant, scope, idempotency_key, fingerprint::bytea, result::text[], warnings
     from unnest(
@@ -73,9 +73,9 @@ const keyInsertion = `, keyed as (
   )`
 
 /** Builds the statement. Citus accepts an insertion from a select only with `returning`. */
-const buildStatement = (areKeysFree: string, keyInsertion: string): string => `
+const buildStatement = (freeKeysSql: string, insertKeysSql: string): string => `
   with now as (
-    select version = :version::bigint as is_current, ${areKeysFree} as is_free, messaging
+    select version = :version::bigint as is_current, ${freeKeysSql} as is_free, messaging
     from tenants where tenant_id = :tenant
   ), input as (
     select ${input} from unnest(${arrays}) as input (${columnNames})
@@ -94,7 +94,7 @@ const buildStatement = (areKeysFree: string, keyInsertion: string): string => `
     from now, unnest(:log_merchants::bigint[], :log_waybills::text[], :log_statuses::text[], :log_traceparents::text[])
       as entry (merchant_id, waybills, statuses, traceparent)
     where is_current and is_free returning tenant_id
-  )${keyInsertion}
+  )${insertKeysSql}
   select is_current, is_free, maybe_alike from now left join ${maybeAlikeSql} similar_order on true`
 
 /** Replaces each `:name` with the `$n` of that parameter. */
@@ -108,7 +108,7 @@ const prepare = (name: string, statement: string) => {
 }
 
 const insertPlain = prepare('insert_batches', buildStatement('true', ''))
-const insertKeyed = prepare('insert_keyed_batches', buildStatement(areKeysFree, keyInsertion))
+const insertKeyed = prepare('insert_keyed_batches', buildStatement(freeKeysSql, insertKeysSql))
 
 /** Replaces the warnings that are kept under the key. */
 export const storeWarnings = (tx: Tx, tenant: string, { scope, key }: IdempotencyKey, warnings: FieldErrors) =>

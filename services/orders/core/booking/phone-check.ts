@@ -3,7 +3,7 @@ import type { PhoneReading } from '@courier/shared/phone-number.ts'
 import { parsePhoneNumberFromString } from 'libphonenumber-js'
 
 /** Returns true if the text holds one number of that country, by the count of its digits. */
-export const isOwnPhone = ({ number, holdsMore }: PhoneReading, country: string): boolean =>
+export const isNationalPhone = ({ number, holdsMore }: PhoneReading, country: string): boolean =>
   number !== undefined && !holdsMore && readUsual(`+${number}`, country) !== undefined
 
 /**

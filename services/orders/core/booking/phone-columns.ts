@@ -1,7 +1,6 @@
 import { readPhone } from '@courier/shared/phone-number.ts'
 import type { Tx } from '../database/tables.ts'
 
-/** Holds the columns of an order's phone number. */
 export interface PhoneColumns {
   readonly customer_phone: string
   /** undefined: `customer_phone` is as the merchant typed it. */
@@ -10,7 +9,7 @@ export interface PhoneColumns {
 
 /**
  * Returns the columns of a typed number. Postgres makes `phone_key`, which look-ups use, of the last nine digits of
- * `customer_phone`. Where the spelling would hide those of the number, `customer_phone` is the number itself, and
+ * `customer_phone`. Where the spelling would hide digits of the number, `customer_phone` is the number itself, and
  * `phone_as_typed` keeps the spelling (migration 0041).
  */
 export const toPhoneColumns = (typed: string, key: string): PhoneColumns =>
@@ -22,13 +21,12 @@ export const toPhoneColumns = (typed: string, key: string): PhoneColumns =>
 const takeKey = (phone: string): string => phone.replace(/[ +().-]/g, '').slice(-9)
 
 const readAtOnce = 2_000
-/** A process of the version before may run that long after the start of this one. */
+/** Processes of the previous version may write this long after the start of this process. */
 const followedMilliseconds = 24 * 3_600_000
 
 /**
- * Creates the housekeeping that stores numbers of earlier versions as `toPhoneColumns` does: of orders from before the
- * migration, and of those that a process of the version before writes within a day of this process's start. Returns how
- * many orders it read.
+ * Creates the housekeeping that stores the numbers that earlier versions wrote as `toPhoneColumns` does, also those
+ * that they write within a day of this process's start. Returns how many orders it read.
  */
 export const fillPhones = () => {
   const end = performance.now() + followedMilliseconds

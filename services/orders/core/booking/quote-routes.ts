@@ -54,7 +54,7 @@ interface QuotingOptions {
   readonly catalogues: Catalogues
   readonly maxOrdersPerBatch: number
   readonly maxBodyBytes: number
-  /** Is told which combinations of cities the merchant's card lacks. */
+  /** Receives the combinations of cities that the merchant's card lacks. */
   readonly onRefused: (merchant: Merchant, missing: readonly MissingRate[]) => void
 }
 
@@ -64,7 +64,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
   { catalogues, maxOrdersPerBatch, maxBodyBytes: bodyLimit, onRefused },
 ) => {
   acceptJson(app)
-  // A reader of our own checks the body, as it does for a batch.
+  // `readParts` checks the body.
   app.setValidatorCompiler(() => () => true)
   const body = describeBody(maxOrdersPerBatch)
   const readParts = createPartsReader(body, Origin, Parcel, maxOrdersPerBatch)

@@ -18,7 +18,6 @@ export type Order = Readonly<ReturnType<typeof toOrder>>
 
 export type Batch = Readonly<ReturnType<typeof readGeneral>> & { readonly orders: readonly Order[] }
 
-/** Holds the parts of a batch whose shape is right. */
 export type ReadableBatch = Partial<Omit<Batch, 'orders'>> & { readonly orders: readonly (Order | undefined)[] }
 
 type ReadBatch =
@@ -27,7 +26,7 @@ type ReadBatch =
   | { kind: 'refused'; batch: ReadableBatch; errors: ErrorList }
 
 /** Compiles a reader for batches of up to `maxOrders` orders; it takes each body both parsed and as bytes. */
-export const batchReader = (maxOrders: number): ((body: unknown, bytes: Buffer | undefined) => ReadBatch) => {
+export const createBatchReader = (maxOrders: number): ((body: unknown, bytes: Buffer | undefined) => ReadBatch) => {
   const readParts = createPartsReader(bulkBody(maxOrders), GeneralData, OrderData, maxOrders)
   return (body, bytes) => {
     if (!bytes?.length) return { kind: 'malformed', message: 'The body is not valid JSON: it ends too early.' }

@@ -11,7 +11,7 @@ import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Merchant } from '../access/merchant.ts'
 import type { MissingRate } from '../catalogue/price-parcels.ts'
 import { type Booked, type BookingDependencies, bookOrders, type Quotation, quoteOrders } from './book.ts'
-import { batchReader } from './read-batch.ts'
+import { createBatchReader } from './read-batch.ts'
 import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage } from './schema.ts'
 
 interface BookingOptions extends BookingDependencies {
@@ -19,7 +19,7 @@ interface BookingOptions extends BookingDependencies {
   readonly messages: ServiceClient
   readonly maxOrdersPerBatch: number
   readonly maxBodyBytes: number
-  /** Is told which combinations of cities the merchant's card lacks. */
+  /** Receives the combinations of cities that the merchant's card lacks. */
   readonly onRefused: (merchant: Merchant, missing: readonly MissingRate[]) => void
   /** Is called with the number of orders that a batch created. */
   readonly onBooked: (tenant: string, orders: number) => void
@@ -34,9 +34,8 @@ const BulkQuery = Type.Object({
   ),
 })
 
-/** Creates orders, one or many. */
 export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (app, options) => {
-  // Readers of our own check the bodies: they add rules that a schema cannot express.
+  // `readBatch` checks the bodies: it adds rules that a schema cannot express.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
   acceptJson(app)
   const bulk = {
@@ -60,7 +59,7 @@ const addBooking = (
   maxOrders: number,
   about: FastifySchema,
 ): void => {
-  const readBatch = batchReader(maxOrders)
+  const readBatch = createBatchReader(maxOrders)
   const bodyLimit = Math.min(options.maxBodyBytes, maxOrders * maxOrderBytes)
   const schema = {
     ...about,

@@ -6,7 +6,7 @@ import type { Check } from '../catalogue/queries.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 import type { FoundAlike } from './conflicts.ts'
 import type { Habits } from './history.ts'
-import { isOwnPhone, phoneProblem } from './phone-check.ts'
+import { isNationalPhone, phoneProblem } from './phone-check.ts'
 
 export type Suspicions = ReturnType<typeof suspect>
 
@@ -47,7 +47,10 @@ const maxForeignPhones = 200
 const suspectPhones = (orders: readonly PricedOrder[], country: string, list: ErrorList): void => {
   let foreign = 0
   for (const [index, { phone }] of orders.entries()) {
-    if (isOwnPhone(phone, country) || (phone.number !== undefined && !phone.holdsMore && ++foreign > maxForeignPhones))
+    if (
+      isNationalPhone(phone, country) ||
+      (phone.number !== undefined && !phone.holdsMore && ++foreign > maxForeignPhones)
+    )
       continue
     const problem = phoneProblem(phone, country)
     if (problem) list.add(`order_data.${index}.customer_phone`, problem)

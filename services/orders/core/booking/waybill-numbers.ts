@@ -80,7 +80,7 @@ export const reserveNumbers = async (tx: Tx, tenant: string, count: number): Pro
 export type NumberedOrders = NonNullable<Awaited<ReturnType<typeof numberOrders>>>
 
 /**
- * Returns the waybill of each order, in the order of the batch, and the newly reserved ones: each order keeps its own
+ * Returns the waybill of each order, in the order of the batch, and the newly reserved ones: each order keeps its given
  * waybill or gets the next number. `collided`: after a collision with a waybill that a merchant chose, numbers are
  * looked up before use. undefined when the format has too few left.
  */
@@ -95,17 +95,17 @@ export const numberOrders = async (
     const fresh = await numbers.reserve(tenant, format, orders.length)
     return fresh && { waybills: fresh, fresh }
   }
-  const own = new Set(orders.flatMap(({ waybill }) => waybill ?? []))
+  const given = new Set(orders.flatMap(({ waybill }) => waybill ?? []))
   const fresh: string[] = []
-  for (let stride = 1; fresh.length < orders.length - own.size; stride *= 2) {
-    const missing = orders.length - own.size - fresh.length
+  for (let stride = 1; fresh.length < orders.length - given.size; stride *= 2) {
+    const missing = orders.length - given.size - fresh.length
     const wanted = collided ? missing * stride : missing
     const reserved = (await numbers.reserve(tenant, format, wanted)) ?? (await numbers.reserve(tenant, format, missing))
     if (!reserved) return undefined
-    const exists = collided ? await inTenant(pool, tenant, (tx: Tx) => findExisting(tx, tenant, reserved)) : own
-    fresh.push(...reserved.filter(waybill => !own.has(waybill) && !exists.has(waybill)))
+    const exists = collided ? await inTenant(pool, tenant, (tx: Tx) => findExisting(tx, tenant, reserved)) : given
+    fresh.push(...reserved.filter(waybill => !given.has(waybill) && !exists.has(waybill)))
   }
-  numbers.release(tenant, format, fresh.splice(orders.length - own.size))
+  numbers.release(tenant, format, fresh.splice(orders.length - given.size))
   let next = 0
   return { waybills: orders.map(({ waybill }) => waybill ?? (fresh[next++] as string)), fresh }
 }

@@ -75,7 +75,6 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
     return undefined
   }
   const version = batchReads(async tenant => new Map([['version', await readVersion(pool, tenant)]]))
-  /** Returns the catalogue as the database has it now. */
   const fresh = async (tenant: string): Promise<Catalogue> => {
     const read = (await version(tenant, 'version')) ?? '0'
     const catalogue = await since(tenant, read)

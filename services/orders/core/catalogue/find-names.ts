@@ -9,7 +9,6 @@ interface Word {
   readonly kind: Kind
 }
 
-/** Describes the words of a part that name places. */
 export interface Match {
   readonly names: readonly Named[]
   readonly words: readonly Word[]
@@ -17,7 +16,6 @@ export interface Match {
   readonly end: number
 }
 
-/** Holds the names found in one part of an address. */
 export type Part = ReturnType<typeof readPart>
 
 const kinds = new Map<string, Kind>()

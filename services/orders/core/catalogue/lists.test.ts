@@ -2,7 +2,7 @@ import t from 'tap'
 import { build } from '../../test/build.ts'
 import { tenantFile } from '../../test/tenant.ts'
 import { createTokenFor } from '../access/token-commands.ts'
-import { refNo } from './lists.ts'
+import { formatRefNo } from './lists.ts'
 
 const file = tenantFile()
 file.states.push({
@@ -122,7 +122,10 @@ t.test('a city has its state, and its zone in the rate card of the merchant', as
 })
 
 t.test('reference numbers have at least four digits', async t => {
-  t.strictSame([refNo('CT', 260), refNo('ST', 1), refNo('CT', 12_345)], ['CT-0260', 'ST-0001', 'CT-12345'])
+  t.strictSame(
+    [formatRefNo('CT', 260), formatRefNo('ST', 1), formatRefNo('CT', 12_345)],
+    ['CT-0260', 'ST-0001', 'CT-12345'],
+  )
 })
 
 t.test('pages follow each other and lead through the whole list', async t => {

@@ -3,7 +3,7 @@ import type { RateCard } from './rate-card.ts'
 import type { ListedCity, ListedState } from './schema.ts'
 
 /** Formats reference numbers such as `CT-0260`. */
-export const refNo = (prefix: 'CT' | 'ST', id: number): string => `${prefix}-${String(id).padStart(4, '0')}`
+export const formatRefNo = (prefix: 'CT' | 'ST', id: number): string => `${prefix}-${String(id).padStart(4, '0')}`
 
 export type Lists = ReturnType<typeof createLists>
 
@@ -16,7 +16,15 @@ export const createLists = ({ cities, states }: Pick<CityIndex, 'cities' | 'stat
   const citiesByState = Map.groupBy(listedCities, city => city.state_id)
   const listedStates = states.map(({ id, name }): Required<ListedState> => {
     const cities = citiesByState.get(id) ?? []
-    return { id, ref_no: refNo('ST', id), name, country_id: 1, has_child: cities.length > 0, is_active: true, cities }
+    return {
+      id,
+      ref_no: formatRefNo('ST', id),
+      name,
+      country_id: 1,
+      has_child: cities.length > 0,
+      is_active: true,
+      cities,
+    }
   })
   const lists = { cities: listedCities, states: listedStates }
   const json: { cities?: Buffer; states?: Buffer } = {}
@@ -36,7 +44,7 @@ const listCity = ({ id, name, postalCode, state }: City, card: RateCard | undefi
   const zone = card?.findZone(id) ?? null
   return {
     id,
-    ref_no: refNo('CT', id),
+    ref_no: formatRefNo('CT', id),
     name,
     postal_code: postalCode,
     state_id: state.id,

@@ -34,7 +34,6 @@ interface ParcelPaths {
   readonly destination: (index: number) => string
 }
 
-/** Holds the paths of a bulk body. */
 const batchPaths: ParcelPaths = { origin: 'general_data.', destination: index => `order_data.${index}.` }
 
 /**

@@ -93,7 +93,7 @@ const cardsSql = `
     ${listForCardSql('rates', 'from_zone, to_zone, first_kg, each_extra_kg')} as rates
   from rate_cards where tenant_id = $1`
 
-/** Selects the keys; a tenant that a process of 0.2.0 added has its own in `tenants`. */
+/** Selects the keys, or the one in `tenants` for a tenant that a process of 0.2.0 added. */
 const linkKeysSql = `coalesce(
         (select json_agg(secret order by key_no desc) from tracking_keys where tenant_id = $1 and revoked_at is null),
         json_build_array(link_key))`

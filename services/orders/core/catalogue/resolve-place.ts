@@ -69,7 +69,6 @@ const findStates = (names: readonly Named[]): Set<number> | undefined => {
   return ids.length > 0 ? new Set(ids) : undefined
 }
 
-/** Matches only complete postal codes. */
 const findCoded = (text: string, index: PlaceIndex): readonly City[] | undefined => {
   const codes = text.slice(0, 255).match(/[0-9]+/g) ?? []
   const cities = codes
@@ -78,7 +77,6 @@ const findCoded = (text: string, index: PlaceIndex): readonly City[] | undefined
   return cities.length > 0 ? [...new Set(cities)] : undefined
 }
 
-/** Finds the one candidate that fits the clues. */
 const settle = (
   candidates: readonly City[],
   { states, coded }: Clues,

@@ -7,7 +7,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { type Merchant, type OrderScope, readScope } from '../access/merchant.ts'
-import { findOwnBusinesses } from '../access/queries.ts'
+import { findActiveBusinesses } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Catalogues } from './catalogue.ts'
 import { createLists, type Lists } from './lists.ts'
@@ -26,7 +26,7 @@ const listSchema = <Query extends TObject>(
 
 /** Serves the active businesses, cities and states that merchants choose from, as lists and as single rows by id. */
 export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, catalogues }) => {
-  const findOwn = (merchant: Merchant) => findLists(catalogues, merchant)
+  const findFor = (merchant: Merchant) => findLists(catalogues, merchant)
   app.get('/business', listSchema('listBusinesses', "List the merchant's businesses", businesses), async request => {
     const rows = await findBusinesses(pool, request.merchant)
     return writePage(request, request.query, filterRows(businesses.filters, businesses.Query.read(request.query), rows))
@@ -34,12 +34,12 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
 
   const citySchema = listSchema('listCities', 'List the cities', cities)
   app.get('/city', { ...citySchema, serializerCompiler }, async (request, reply) =>
-    sendCities(request, reply, await findOwn(request.merchant)),
+    sendCities(request, reply, await findFor(request.merchant)),
   )
 
   const stateSchema = listSchema('listStates', 'List the states', states)
   app.get('/state', { ...stateSchema, serializerCompiler }, async (request, reply) => {
-    const lists = await findOwn(request.merchant)
+    const lists = await findFor(request.merchant)
     const { query } = request
     const isWhole = !wantedPage(query)
     const rows = filterRows(states.filters, states.Query.read(query), lists.states)
@@ -65,8 +65,13 @@ export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = asyn
   addOne('business', ['getBusiness', "Get one of the merchant's businesses"], businesses.One, merchant =>
     findBusinesses(pool, merchant),
   )
-  addOne('state', ['getState', 'Get one state with its cities'], states.One, async own => (await findOwn(own)).states)
-  addOne('city', ['getCity', 'Get one city'], cities.One, async own => (await findOwn(own)).cities)
+  addOne(
+    'state',
+    ['getState', 'Get one state with its cities'],
+    states.One,
+    async merchant => (await findFor(merchant)).states,
+  )
+  addOne('city', ['getCity', 'Get one city'], cities.One, async merchant => (await findFor(merchant)).cities)
 }
 
 /** Serves the cities to staff, who have no merchant and therefore no zones. */
@@ -88,7 +93,7 @@ const sendCities = (request: FastifyRequest, reply: FastifyReply, lists: Lists) 
 const sendJson = (reply: FastifyReply, json: Buffer) => reply.type('application/json; charset=utf-8').send(json)
 
 const findBusinesses = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => {
-  const rows = await inTenant(pool, tenant, (tx: Tx) => findOwnBusinesses(tx, tenant, merchantId))
+  const rows = await inTenant(pool, tenant, (tx: Tx) => findActiveBusinesses(tx, tenant, merchantId))
   return rows.map(({ business_id: id, ...row }) => ({ id, ref_no: String(id), business_name: row.name, ...row }))
 }
 

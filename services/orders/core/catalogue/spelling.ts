@@ -19,7 +19,6 @@ const signs = mapLetters(
     'o:\u0ddc\u0ddd\u0bca\u0bcb ai:\u0ddb\u0bc8 au:\u0dde\u0bcc ru:\u0dd8\u0df2 :\u0dca\u0bcd',
 )
 
-/** Writes the text in Latin letters. */
 const romanize = (text: string): string => {
   if (!/[\u0b80-\u0dff]/.test(text)) return text
   const letters = [...text]

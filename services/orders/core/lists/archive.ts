@@ -6,8 +6,8 @@ const ordersAtOnce = 5_000
 const tables = ['order_events', 'order_edits', 'customer_actions', 'attempts', 'instructions']
 
 /**
- * Takes the timelines of orders that have a final status, no open request, and a last event that is old enough. The
- * orders stay, so their waybills are never assigned again.
+ * Deletes and returns the timelines of orders that have a final status, no open request, and a last event that is old
+ * enough. The orders stay, so their waybills are never assigned again.
  */
 export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity', waybill = '']) => {
   const statuses = [...(await findStatuses(tx, tenant)).values()]

@@ -166,7 +166,6 @@ const untilSql = (bound: DateOrTime, values: unknown[]): string =>
     ? `created_at <= ${add(values, bound.time)}::timestamptz`
     : `created_at < ${midnightSql(add(values, bound.date), 1)}`
 
-/** Selects the orders with one of the events on a day. */
 const onDaySql = (day: string, fromEvents: (first: string, last: string) => string): string =>
   `waybill_number in (select waybill_number ${fromEvents(midnightSql(day, 0), midnightSql(day, 1))})`
 

@@ -51,7 +51,6 @@ const defineLookedUp = (facets: Facets) =>
     missing: Type.Array(Type.String(), { description: 'The numbers for which you have no order.' }),
   })
 
-/** Shows the statuses of many orders of the merchant. */
 export const lookUpRoutes: FastifyPluginAsyncTypebox<FacetStore> = async (app, store) => {
   acceptJson(app)
   const schema = {

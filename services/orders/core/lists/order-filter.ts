@@ -23,7 +23,6 @@ const search: filter.Filter<string> = {
   read: text => (text.length >= 3 ? text : undefined),
 }
 
-/** Defines the filters of a merchant's list. */
 export const merchantFilters = {
   status: filter.text('The key of a status.', 'status_key'),
   created_at: filter.dateOrTime('A date in the time zone of the courier company, or a time.'),

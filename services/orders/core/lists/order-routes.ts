@@ -36,7 +36,6 @@ export const WaybillParams = Type.Object({ waybill: Type.String({ description: '
 const MerchantQuery = listQuery(orderPageFields, merchantFilters)
 const StaffQuery = listQuery(orderPageFields, staffFilters)
 
-/** Serves a merchant's own orders, and the status of one. */
 export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const about = { operationId: 'listOrders', summary: 'List your orders, newest first' }
   addList(app, options, about, MerchantQuery)
@@ -50,7 +49,6 @@ export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> 
   addOne(app, options, `${oneOrder}/status`, status, order => viewStatus(order, new Date()))
 }
 
-/** Serves the orders of all merchants of a tenant. */
 export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const about = { operationId: 'listAllOrders', summary: "List all merchants' orders, newest first" }
   addList(app, options, about, StaffQuery)
@@ -108,8 +106,8 @@ const addList = (
     async (request, reply) => {
       const { query } = request
       const { tenant, merchantId } = readScope(request as FastifyRequest)
-      const own = merchantId === null ? {} : { merchant_id: merchantId }
-      const given: OrderFilter = { ...Query.read(query), ...own }
+      const scope = merchantId === null ? {} : { merchant_id: merchantId }
+      const given: OrderFilter = { ...Query.read(query), ...scope }
       const { after, page } = wantedOrders(query, given.search !== undefined)
       const filter = await resolveFilter(catalogues, tenant, given, Query.findField(query, 'status'))
       if (page) return readPage(request as FastifyRequest, tenant, filter, page, after)

@@ -67,5 +67,4 @@ const writeHint = (from: string, to: string, mover: Mover, statuses: Statuses): 
 /** Begins a hint. Staff read the hints about a customer's actions, so those say "customers" instead of "you". */
 export const whoMay = (mover: Mover): string => ('isCustomer' in mover ? 'customers may' : 'you may')
 
-/** Names a status by its key and its name. */
 export const nameStatus = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()

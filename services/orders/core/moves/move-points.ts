@@ -4,7 +4,6 @@ import type { Tx } from '../database/tables.ts'
 import type { Status, Statuses } from '../statuses/statuses.ts'
 import type { Mover } from './check-moves.ts'
 
-/** Describes orders to move to one status. */
 export interface WantedMove {
   readonly tenant: string
   readonly mover: Mover

@@ -16,7 +16,6 @@ import {
   type StatusMove,
 } from './move-schema.ts'
 
-/** Moves orders, for staff. */
 export const staffMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
   const schema = {
     operationId: 'moveOrders',
@@ -41,7 +40,7 @@ export const staffMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (
   })
 }
 
-const ownMoves = [
+const merchantRoutes = [
   {
     name: 'order/confirm',
     statusKey: confirmedKey,
@@ -63,9 +62,8 @@ const ownMoves = [
   },
 ]
 
-/** Confirms or cancels a merchant's own orders. */
 export const merchantMoveRoutes: FastifyPluginAsyncTypebox<ChangeOptions> = async (app, options) => {
-  for (const { name, statusKey, message, ...schema } of ownMoves)
+  for (const { name, statusKey, message, ...schema } of merchantRoutes)
     addMove(app, options, { path: `/${name}`, message, schema }, request => {
       const { tenant, merchantId, person } = request.merchant
       const { waybill_numbers: waybills } = request.body as Static<typeof Confirmation>

@@ -19,18 +19,10 @@ const maxWaybills = 1000
 export const maxMoveBytes = limitBytes(maxWaybills)
 const WaybillNumbers = waybillNumbers(maxWaybills, 'All of them are moved, or none.')
 
-/** Defines the note that staff may add to a move. */
 export const Note = Type.String({
   maxLength: 1000,
   pattern: textPattern,
   must: 'be text of at most 1000 characters without a null character',
-})
-
-export const Day = Type.String({
-  maxLength: 10,
-  pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$',
-  must: 'be a day such as 2027-01-31',
-  documented: { type: 'string', format: 'date' },
 })
 
 const moveFields = {
@@ -54,10 +46,10 @@ export const defineStatusMove = (points: readonly MovePoint[]) =>
     examples: [{ waybill_numbers: ['DM00000001'], status_key: 'key_5', note: 'Van 7' }],
   })
 
-const ownOrders = (title: string) =>
+const defineWaybillList = (title: string) =>
   Type.Object({ waybill_numbers: WaybillNumbers }, { title, examples: [{ waybill_numbers: ['DM00000001'] }] })
-export const Cancellation = ownOrders('Cancellation')
-export const Confirmation = ownOrders('Confirmation')
+export const Cancellation = defineWaybillList('Cancellation')
+export const Confirmation = defineWaybillList('Confirmation')
 
 /** Defines the response to a move. `message` is the message of its example. */
 export const MovedOrders = (message: string) =>

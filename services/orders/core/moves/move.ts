@@ -11,7 +11,6 @@ import { deliveredKeys, failedAttemptKeys } from '../statuses/statuses.ts'
 import { checkMoves, findActor, nameMover } from './check-moves.ts'
 import type { LockedMove, LockedOrder, MovePoint, WantedMove } from './move-points.ts'
 
-/** Holds the options of routes that change orders. */
 export interface ChangeOptions {
   readonly pool: pg.Pool
   readonly movePoints: readonly MovePoint[]
@@ -81,7 +80,6 @@ export const moveIn = async (
   return { kind: 'moved', waybills, replayed: false }
 }
 
-/** Returns the errors that all points find. */
 export const checkPoints = async (
   tx: Tx,
   points: readonly MovePoint[],
@@ -123,8 +121,8 @@ const writeMoves = (tx: Tx, move: LockedMove & Pick<Move, 'traceparent'>) => {
 }
 
 /**
- * Lists the orders among `waybills` that had a failed delivery, for `update orders … from`; null: an order is not
- * delivered by this move. `failedKeys` has the statuses of failed deliveries, or null. Citus refuses a query per order
+ * Lists the orders among `waybills` that had a failed delivery, for `update orders … from`. `failedKeys` has the
+ * statuses of failed deliveries; null: the move delivers nothing, and the list is null. Citus refuses a query per order
  * below `set`.
  */
 export const failedSql = (waybills: string, failedKeys: string): string => `(

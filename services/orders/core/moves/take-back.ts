@@ -75,8 +75,8 @@ const newestSql = `
   order by tenant_id desc, waybill_number desc, event_id desc limit 2`
 
 /**
- * Writes the take-back. Merchants read it as a change of status; the notifier gets an event of its own, which triggers
- * no rule of a status.
+ * Writes the take-back. Merchants read it as a change of status; the notifier gets another event, which triggers no
+ * rule of a status.
  */
 const takeBackSql = `
   with clock as materialized (

@@ -73,7 +73,6 @@ const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Pro
   return used.length > 0 ? { statuses: [`The set lacks ${used.join(', ')}: orders have ${these}.`] } : {}
 }
 
-/** Returns the desired statuses and moves of the tenant. */
 export const findStatusRows = async (tx: Tx, file: TenantFile): Promise<Wanted[]> => {
   const wanted = buildSet(file, await findStatuses(tx, file.tenant.id))
   return [

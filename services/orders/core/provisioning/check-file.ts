@@ -22,7 +22,7 @@ const findChecks = (parts: CompanyParts) => {
 }
 
 /** Returns true for a file of merchants only, which has neither states nor rate cards. */
-const isOfMerchants = (value: Partial<TenantFile> | null): boolean =>
+const hasOnlyMerchants = (value: Partial<TenantFile> | null): boolean =>
   value?.merchants !== undefined && value.states === undefined && value.rate_cards === undefined
 
 type CheckedFile =
@@ -38,7 +38,7 @@ export const checkFile = (given: unknown, { parts, leftOut } = coreFile): Checke
   const value = leftOut.length > 0 ? structuredClone(given) : given
   const skipped = removeFields(value, leftOut)
   const { whole, merchants } = findChecks(parts)
-  const schema = isOfMerchants(value as Partial<TenantFile> | null) ? merchants : whole
+  const schema = hasOnlyMerchants(value as Partial<TenantFile> | null) ? merchants : whole
   if (!schema.Check(value)) return { kind: 'refused', errors: listErrors(schema, value).errors }
   const file = value as TenantFile | MerchantsFile
   const errors: FieldErrors = {}
@@ -61,7 +61,6 @@ export const checkFile = (given: unknown, { parts, leftOut } = coreFile): Checke
 
 export const isWhole = (file: TenantFile | MerchantsFile): file is TenantFile => 'states' in file
 
-/** Adds an error at a path. */
 type Add = (path: string, sentence: string) => void
 
 /** Returns a check that adds an error at the path of every value whose key it has seen before. */

@@ -17,7 +17,6 @@ export const defineFields = <Properties extends TProperties>(
   toColumns: Fields<Properties>['toColumns'],
 ): Fields => ({ fields, toColumns: toColumns as Fields['toColumns'] })
 
-/** Lets a capability add its part to the company file. */
 export interface CompanyPart {
   /** Adds to the settings, `tenant`. */
   readonly tenant?: Fields
@@ -42,7 +41,6 @@ export interface CompanyFile {
   readonly leftOut: readonly string[]
 }
 
-/** Describes the file of the core alone. */
 export const coreFile: CompanyFile = { parts: [], leftOut: [] }
 
 type Place = 'tenant' | 'rateCard' | 'merchant'
@@ -51,14 +49,12 @@ type Place = 'tenant' | 'rateCard' | 'merchant'
 export const toPartColumns = (parts: CompanyParts, place: Place, given: object): Row =>
   Object.assign({}, ...parts.map(part => part[place]?.toColumns(given as never)))
 
-/** Merges the errors that each part returns. */
 export const mergeErrors = async (found: readonly (Promise<FieldErrors> | FieldErrors | undefined)[]) =>
   Object.assign({}, ...(await Promise.all(found))) as FieldErrors
 
 const extend = (schema: TObject, parts: CompanyParts, place: Place): TObject =>
   closed(Object.assign({ ...schema.properties }, ...parts.map(part => part[place]?.fields)))
 
-/** Defines a company file with the fields of all parts. */
 export const defineTenantFile = (parts: CompanyParts) => {
   const { tenant, rate_cards, merchants, ...others } = TenantFile.properties
   return closed({
@@ -69,7 +65,6 @@ export const defineTenantFile = (parts: CompanyParts) => {
   })
 }
 
-/** Defines a file of merchants with the fields of all parts. */
 export const defineMerchantsFile = (parts: CompanyParts) => {
   const { tenant, merchants } = MerchantsFile.properties
   return closed({ tenant, merchants: { ...merchants, items: extend(merchants.items, parts, 'merchant') } })

@@ -60,7 +60,6 @@ const apply = async (pool: pg.Pool, tenant: string, read: (tx: Tx) => Promise<ob
   return checked.kind === 'refused' ? checked : applyTenant(pool, checked.file, false, { reread: readFile })
 }
 
-/** Reads the merchant in the form of a tenant file. */
 const findMerchant = async (tx: Tx, { tenant, email }: MerchantRequest): Promise<object | undefined> => {
   const values = [tenant, email.trim().toLowerCase()]
   return (await tx.rows<{ entry: object }>(entrySql, values))[0]?.entry

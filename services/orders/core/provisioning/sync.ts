@@ -79,11 +79,10 @@ const write = async (tx: Tx, tenant: string, { table, rows, among }: Wanted) => 
 }
 
 const read = (tx: Tx, tenant: string, table: string, among: Wanted['among']): Promise<Row[]> => {
-  const isMeant = among ? sql`${sql.ref(among.column)}::text = any(${among.values}::text[])` : sql`true`
-  return query<Row>(tx)`select * from ${sql.table(table)} where tenant_id = ${tenant} and ${isMeant}`
+  const amongSql = among ? sql`${sql.ref(among.column)}::text = any(${among.values}::text[])` : sql`true`
+  return query<Row>(tx)`select * from ${sql.table(table)} where tenant_id = ${tenant} and ${amongSql}`
 }
 
-/** Lists the columns that differ. */
 const findChanged = (before: Row, after: Row): string[] =>
   Object.keys(after).filter(column => {
     const [old = null, now = null] = [before[column], after[column]]

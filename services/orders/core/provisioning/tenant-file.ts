@@ -37,7 +37,7 @@ const TenantSettings = closed({
     }),
   }),
   secondary_phone: Type.Optional(Type.Boolean()),
-  /** Gives recipients the company's phone number, on the tracking page. */
+  /** Gives recipients the company's phone number. */
   contact: Type.Optional(Name),
   /** false: the notifier gets no events of the company's orders. */
   messaging: Type.Optional(Type.Boolean()),

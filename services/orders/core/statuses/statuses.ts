@@ -76,7 +76,6 @@ export interface Status {
   readonly books?: Booking | null
 }
 
-/** Returns the keys of a tenant's statuses of the `wanted` class. */
 export const listKeysOfClass = (statuses: Statuses, wanted: StatusClass): string[] =>
   [...statuses.keys()].filter(key => classifyStatus(key) === wanted)
 

@@ -10,7 +10,7 @@ export type Viewer = 'merchant' | 'staff' | 'internal'
 
 /**
  * Lets a capability add fields to orders that are read. The row of an order says whether the facet has something, so
- * that a facet without costs no statement.
+ * a facet that has nothing costs no statement.
  */
 export interface Facet<Found = unknown> {
   /** Tests in SQL whether an order of the tenant $1 in `table` has something. */
@@ -33,7 +33,6 @@ interface ShownInOne<Found> {
   view(found: Found | undefined, order: TrackedOrder): object
 }
 
-/** Holds the facets of all capabilities, by name. */
 export type Facets = ReadonlyMap<string, Facet>
 
 const toFlag = (name: string): Flag => `has_${name.replaceAll('-', '_')}`
@@ -49,11 +48,9 @@ export const flagsSql = (facets: Facets, table: string, shownIn: 'lists' | 'one'
     .map(([name, { existsSql }]) => `, ${existsSql(table)} as ${toFlag(name)}`)
     .join('')
 
-/** Defines the fields that facets add to orders in lists. */
 export const listFields = (facets: Facets): TProperties =>
   Object.assign({}, ...[...facets.values()].map(({ inLists }) => inLists?.fields))
 
-/** Defines the fields that facets add to one order. */
 export const oneFields = (facets: Facets, viewer: Viewer): TProperties =>
   Object.assign({}, ...[...facets.values()].map(({ inOne }) => inOne?.[viewer]?.fields))
 

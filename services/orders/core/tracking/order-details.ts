@@ -62,7 +62,6 @@ interface InternalOptions extends FacetStore {
   readonly publicUrl: string | undefined
 }
 
-/** Serves orders to the notifier. */
 export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (app, options) => {
   const { pool, facets, findOrder, publicUrl } = options
   const Details = Type.Object(

@@ -106,13 +106,11 @@ export const viewStatus = ({ row, catalogue }: TrackedOrder, now: Date): Static<
   ...viewStatusSince(catalogue, row.status_key, row.timeline[0]?.happened_at ?? row.created_at, now),
 })
 
-/** Shows an order to its merchant. */
 export const viewForMerchant = (order: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
   ...toOrder(order.row, order.catalogue),
   timeline: order.row.timeline.map(event => toEvent(event, order, now)),
 })
 
-/** Shows an order to staff, with notes and moves. */
 export const viewForStaff = (order: TrackedOrder, now: Date): StaffOrderView => {
   const { row, catalogue } = order
   const moves = catalogue.statuses.get(row.status_key)?.moves ?? []
@@ -139,6 +137,5 @@ const sign = (key: string, waybill: string): string => hash('sha256', key + wayb
 export const isSigned = ({ linkKeys }: Pick<Catalogue, 'linkKeys'>, waybill: string, code: unknown): boolean =>
   linkKeys.some(key => code === sign(key, waybill))
 
-/** Writes the signed link to the page of a parcel. */
 export const writeTrackingUrl = (publicUrl: string, catalogue: Catalogue, waybill: string): string =>
   `${publicUrl.replace(/\/$/, '')}/t/${catalogue.tenant}/${encodeURIComponent(waybill)}/${signWaybill(catalogue, waybill)}`

@@ -32,7 +32,7 @@ export const orderColumnsSql = `
   cod, weight, description, remark, delivery_charge::float8 as delivery_charge, status_key,
   ${isoTime('created_at')} as created_at`
 
-const isAmongSql = 'tenant_id = $1 and waybill_number = any($2::text[])'
+const amongSql = 'tenant_id = $1 and waybill_number = any($2::text[])'
 
 const trackedOrdersSql = (facets: Facets): string => `
   select ${orderColumnsSql}${flagsSql(facets, 'orders', 'one')}, (
@@ -43,7 +43,7 @@ const trackedOrdersSql = (facets: Facets): string => `
           order by event.event_id desc), '[]')
       from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
     ) as timeline
-  from orders where ${isAmongSql}`
+  from orders where ${amongSql}`
 
 /** Reads one order with its timeline in the caller's transaction; returns undefined when there is none. */
 export const findTracked = async (
@@ -66,7 +66,7 @@ export const findTracked = async (
  */
 export const selectAmong = (tenant: string, waybills: readonly string[], merchantId: string | null = null) => ({
   name: 'find_orders',
-  text: `select ${orderColumnsSql} from orders where ${isAmongSql} and ($3::bigint is null or merchant_id = $3)`,
+  text: `select ${orderColumnsSql} from orders where ${amongSql} and ($3::bigint is null or merchant_id = $3)`,
   values: [tenant, waybills, merchantId],
 })
 

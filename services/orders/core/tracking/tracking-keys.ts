@@ -6,7 +6,6 @@ import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.t
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 
-/** Describes a key without its secret. */
 export type TrackingKey = {
   readonly key: number
   readonly created_at: Date

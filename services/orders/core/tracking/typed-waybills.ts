@@ -7,7 +7,7 @@ import { isWaybill } from './read-orders.ts'
 
 type Fields = Record<string, unknown>
 
-const namesOfOne = ['waybill', 'waybill_number', 'filter[waybill_number]']
+const fieldNames = ['waybill', 'waybill_number', 'filter[waybill_number]']
 
 /** Limits the list: every route refuses more waybill numbers. */
 const maxTyped = 1000
@@ -22,7 +22,7 @@ export const readTypedWaybills =
     const { waybill_numbers: list } = (request.body ?? {}) as Fields
     const isList = Array.isArray(list) && list.length <= maxTyped
     const texts = [
-      ...[request.params, request.query].flatMap(fields => findTexts(fields, namesOfOne)),
+      ...[request.params, request.query].flatMap(fields => findTexts(fields, fieldNames)),
       ...(isList ? findTexts(list, Object.keys(list)) : []),
     ]
     if (texts.length === 0) return

@@ -98,7 +98,6 @@ export const addWaybillReads = (
   app.post(path, { bodyLimit, schema: byPost }, read)
 }
 
-/** Serves the timeline of an order to its merchant. */
 export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   const about = {
     summary: 'Read where an order has been',

@@ -5,7 +5,8 @@ import { ta } from './ta.ts'
 export const languages = { en, si, ta } satisfies Record<string, Words>
 export type Language = keyof typeof languages
 
-const isLanguage = (text: string): text is Language => Object.hasOwn(languages, text)
+export const isLanguage = (name: unknown): name is Language =>
+  typeof name === 'string' && Object.hasOwn(languages, name)
 
 /** Returns the available language that an Accept-Language header prefers; English when it prefers none. */
 export const chooseLanguage = (header = ''): Language => {
