@@ -46,23 +46,26 @@ export const createMoveCell = (
   }
 }
 
+/** Lists those of the tables that this version has. */
+const listTables = async (superuser: Side['superuser'], names: readonly string[]): Promise<string[]> => {
+  const text = 'select tablename as name from pg_tables where tablename = any($1)'
+  return (await superuser.query(text, [names])).rows.map(({ name }) => name)
+}
+
 /** Makes all orders ready to be delivered, with no money booked. Version 0.2.0 has neither a log nor money. */
 const renew = async ({ superuser }: Side, books: string): Promise<void> => {
-  const written = ['order_events', 'log', 'outbox', 'money_lines', 'ledger_transfers']
-  const existing = 'select tablename as name from pg_tables where tablename = any($1)'
-  const { rows } = await superuser.query(existing, [written])
-  const names: string[] = rows.map(({ name }) => name)
-  await superuser.query(`truncate ${names.join(', ')}`)
-  if (names.includes('money_lines'))
+  const written = await listTables(superuser, ['order_events', 'log', 'outbox', 'money_lines', 'ledger_transfers'])
+  await superuser.query(`truncate ${written.join(', ')}`)
+  if (written.includes('money_lines'))
     await superuser.query(`update statuses set books = $1 where status_key = 'key_13'`, [books])
   await superuser.query('update tenants set version = version + 1')
   await superuser.query(`update orders set status_key = 'key_12' where status_key <> 'key_12'`)
   await superuser.query('vacuum analyze orders')
 }
 
-/** Requires a money line for each parcel that was delivered. */
+/** Requires a money line for each parcel that was delivered, where the version books money. */
 const expectLines = async ({ superuser }: Side, expected: number): Promise<void> => {
-  if (expected === 0) return
+  if (expected === 0 && (await listTables(superuser, ['money_lines'])).length === 0) return
   const { rows } = await superuser.query('select count(*)::integer as count from money_lines')
   if (rows[0].count !== expected) throw new Error(`money_lines has ${rows[0].count} rows, not ${expected}`)
 }

@@ -119,7 +119,8 @@ export const isBad = (/** @type {Row} */ row) => Object.keys(row.errors).length 
 export const isGood = (/** @type {Row} */ row) => row.price !== undefined && !row.isChanged && !isBad(row)
 
 /**
- * Checks rows, and sets their errors, warnings and prices. Returns how many messages may leave, as the last dry run.
+ * Checks rows, and sets their errors, warnings and prices. The last dry run says how many messages may leave:
+ * returns that.
  * @param {Row[]} rows @param {General} general
  */
 export const checkRows = async (rows, general, /** @type {(done: number) => void} */ onProgress) => {

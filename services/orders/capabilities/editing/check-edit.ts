@@ -81,10 +81,16 @@ const reprice = (order: OrderRow, { values, destination }: OrderChanges, catalog
 
 const contactFields = fieldNames.filter(name => name.startsWith('customer_'))
 
-const listEditable = (statusKey: string, editor: Mover): readonly string[] => {
+/** Returns what an order in this status lets staff change, or its merchant and customer. */
+export const findEditable = (statusKey: string, isStaff: boolean): ReturnType<typeof editableIn> => {
   const editable = editableIn(statusKey)
+  return isStaff || editable === 'all' ? editable : 'none'
+}
+
+const listEditable = (statusKey: string, editor: Mover): readonly string[] => {
+  const editable = findEditable(statusKey, 'staffName' in editor)
   if (editable === 'all') return fieldNames
-  return 'staffName' in editor && editable === 'customer' ? contactFields : []
+  return editable === 'customer' ? contactFields : []
 }
 
 /** Returns an error for each given field that may no longer change. */

@@ -1,12 +1,13 @@
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type TObject, Type } from '@sinclair/typebox'
 import { isoTime } from '../../core/database/iso-time.ts'
-import { editableIn, editables } from '../../core/statuses/statuses.ts'
+import { editables } from '../../core/statuses/statuses.ts'
 import type { Facet } from '../../core/tracking/facets.ts'
 import { toMilliseconds, viewActor } from '../../core/tracking/order-details.ts'
 import type { ByActor, TrackedOrder } from '../../core/tracking/order-rows.ts'
 import { ActorName, TrackingEvent } from '../../core/tracking/order-schema.ts'
 import { findActor, viewUser } from '../../core/tracking/order-view.ts'
+import { findEditable } from './check-edit.ts'
 
 /** Limits the edits of an order that are shown, newest first. */
 const maxEdits = 50
@@ -65,7 +66,7 @@ const editsSql = `
   select waybill_number, fields, ${isoTime('edited_at')} as edited_at, staff_name, reason, actor, previous
   from order_edits where tenant_id = $1 and waybill_number = any($2::text[]) order by edit_id desc limit ${maxEdits}`
 
-/** Shows the edits of an order, and what staff may edit now. */
+/** Shows the edits of an order, and what its reader may change now. */
 export const editsFacet: Facet<readonly EditRow[]> = {
   existsSql: table =>
     `exists (select from order_edits edit where edit.tenant_id = $1 and edit.waybill_number = ${table}.waybill_number)`,
@@ -86,7 +87,7 @@ export const editsFacet: Facet<readonly EditRow[]> = {
       },
       view: (edits = [], order) => ({
         edits: edits.map(edit => viewEdit(edit, order)),
-        editable: editableIn(order.row.status_key) === 'all' ? 'all' : 'none',
+        editable: findEditable(order.row.status_key, false),
       }),
     },
     staff: {
@@ -96,7 +97,7 @@ export const editsFacet: Facet<readonly EditRow[]> = {
       },
       view: (edits = [], order) => ({
         edits: edits.map(edit => ({ ...viewEdit(edit, order), reason: edit.reason, previous: edit.previous })),
-        editable: editableIn(order.row.status_key),
+        editable: findEditable(order.row.status_key, true),
       }),
     },
     internal: {

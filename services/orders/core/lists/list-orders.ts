@@ -30,8 +30,8 @@ export const maxCounted = 10_000
  * requests read, are prepared: planning takes Postgres longer than reading such a page.
  */
 export const selectOrders = (facets: Facets, tenant: string, filter: OrderFilter, window: Window) => {
-  const { merchant_id, ...others } = filter
-  const isPrepared = window.limit !== null && Object.values(others).every(value => value === undefined)
+  const { merchant_id } = filter
+  const isPrepared = window.limit !== null && listsAll(filter)
   const values: unknown[] = [tenant]
   const [hits, order] =
     isPrepared && merchant_id !== undefined
@@ -46,6 +46,10 @@ export const selectOrders = (facets: Facets, tenant: string, filter: OrderFilter
   const name = `list_orders${merchant_id === undefined ? '' : '_of_merchant'}${window.after ? '_after' : ''}`
   return { text, values, ...(isPrepared && { name }) }
 }
+
+/** Returns true if the filter matches all orders of the tenant or of a merchant. */
+export const listsAll = ({ merchant_id: _, ...others }: OrderFilter): boolean =>
+  Object.values(others).every(value => value === undefined)
 
 const newestFirst = 'created_at desc, waybill_number desc'
 
@@ -67,6 +71,10 @@ const selectOfMerchant = (id: string, values: unknown[], after: Position | undef
 }
 
 /** Counts the orders that match the filter, after a position if given. Stops counting at `most`. */
+export const countOrders = async (read: Read, ...counted: Parameters<typeof selectCount>): Promise<number> =>
+  (await read<{ count: number }>(selectCount(...counted)))[0]?.count ?? 0
+
+/** Returns the statement of `countOrders`. */
 export const selectCount = (tenant: string, filter: OrderFilter, most = maxCounted, after?: Position) => {
   const values: unknown[] = [tenant]
   const conditions = writeConditions(filter, values, after)
@@ -100,7 +108,7 @@ export const findSearchEnd = async (
   const text = `
     select ${isoTime('created_at')} as "createdAt", waybill_number as waybill
     from orders where ${writeConditions(filter, values, after).join(' and ')}
-    order by orders.created_at desc, waybill_number desc limit 2 offset ${maxSearched - 1}`
+    order by ${newestFirst} limit 2 offset ${maxSearched - 1}`
   const rows = await read<Position>({ text, values })
   return rows.length > 1 ? rows[0] : undefined
 }

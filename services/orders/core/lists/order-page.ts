@@ -13,7 +13,7 @@ import type { ListedRow } from '../tracking/order-rows.ts'
 import { OrderView } from '../tracking/order-schema.ts'
 import { toOrder } from '../tracking/order-view.ts'
 import { type FacetStore, viewOrders } from '../tracking/read-orders.ts'
-import { findSearchEnd, maxCounted, type Position, selectCount, selectOrders } from './list-orders.ts'
+import { countOrders, findSearchEnd, listsAll, maxCounted, type Position, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched } from './search.ts'
 
@@ -94,10 +94,9 @@ export const createOrderPages = ({ pool, catalogues, facets }: FacetStore) => {
   const longLists = new LRUCache<string, true>(atMost(10_000))
 
   const count = async (read: Read, tenant: string, filter: OrderFilter): Promise<number> => {
-    const { merchant_id = '', ...others } = filter
-    const list = Object.values(others).some(value => value !== undefined) ? undefined : `${tenant} ${merchant_id}`
+    const list = listsAll(filter) ? `${tenant} ${filter.merchant_id ?? ''}` : undefined
     if (list !== undefined && longLists.has(list)) return maxCounted
-    const [{ count } = { count: 0 }] = await read<{ count: number }>(selectCount(tenant, filter))
+    const count = await countOrders(read, tenant, filter)
     if (list !== undefined && count === maxCounted) longLists.set(list, true)
     return count
   }

@@ -7,7 +7,7 @@ import { addListed } from '../tracking/facets.ts'
 import type { ListedRow } from '../tracking/order-rows.ts'
 import { toOrder } from '../tracking/order-view.ts'
 import { type FacetStore, viewOrders } from '../tracking/read-orders.ts'
-import { type Position, selectCount, selectOrders } from './list-orders.ts'
+import { countOrders, type Position, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
 /**
@@ -69,8 +69,7 @@ const openList = async (
   maxSeconds: number,
   ...[tenant, filter, after]: Wanted
 ) => {
-  const counted = await tx.rows<{ count: number }>(selectCount(tenant, filter, maxWholeList + 1, after))
-  const total = counted[0]?.count ?? 0
+  const total = await countOrders(query => tx.rows(query), tenant, filter, maxWholeList + 1, after)
   if (total > maxWholeList) throw invalid({ noPagination: [tooLong] })
   const { text, values } = selectOrders(facets, tenant, filter, { after, offset: 0, limit: null })
   await tx.client.query(`declare whole_list no scroll cursor for ${text}`, values)

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 /** Describes a key with something to deliver, such as a tenant. */
 export interface Waiting<Key> {
   readonly key: Key
-  /** Its last drain failed, in any process, and the time for the next one has not come. */
+  /** The last drain failed, in any process, and the next one is not due yet. */
   readonly isBackingOff?: boolean
 }
 
@@ -36,8 +36,8 @@ interface LoopOptions<Key> {
   /** Limits the keys drained at once. */
   readonly concurrency: number
   /**
-   * Gives slow drains slots of their own: a drain that lasts longer frees its slot for others, and its key uses a slow
-   * slot the next time.
+   * Keeps slow keys from holding up quick ones. A drain that exceeds `milliseconds` no longer counts toward
+   * `concurrency` of the loop but toward this one, and so does the next drain of its key from its start.
    */
   readonly slow?: { readonly milliseconds: number; readonly concurrency: number }
   /** Limits the share of time that the loop spends on polls. It rests a second at most, even after a long poll. */

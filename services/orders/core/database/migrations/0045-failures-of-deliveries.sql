@@ -1,2 +1,3 @@
--- The failures in a row of a tenant's events. After a failure the lease is nobody's until the next attempt.
+-- Counts how often in a row the tenant's events could not be delivered. After a failure nobody gets the lease until
+-- the next attempt.
 alter table outbox_leases add column failures int not null default 0;
