@@ -36,6 +36,19 @@ t.test('runs at the start, again at once while there is more, then waits until i
   await waitUntil(() => runs === 4)
 })
 
+t.test('a stopped worker starts again', async t => {
+  let runs = 0
+  const worker = create(t, async () => ++runs < 0)
+  worker.start()
+  await waitUntil(() => runs === 1)
+  await worker.stop()
+  worker.wake()
+  await sleep(20)
+  t.equal(runs, 1)
+  worker.start()
+  await waitUntil(() => runs === 2)
+})
+
 t.test('a wake during a run causes one more run, never two at a time', async t => {
   const { state, run } = createHeldRun()
   const worker = create(t, run)

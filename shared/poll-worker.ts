@@ -16,6 +16,7 @@ export interface PollOptions {
   readonly onFailure?: (name: string) => void
 }
 
+/** Can start again once it has stopped. */
 interface PollWorker {
   start(): void
   stop(): Promise<void>
@@ -29,7 +30,7 @@ const longestWaitSeconds = 5
 /** Runs after `firstSeconds`, and again `everySeconds` after the end of each run, until it is stopped. */
 export const pollWorker = (options: PollOptions): PollWorker => {
   const { name, everySeconds, firstSeconds = 0, wakeMilliseconds = 0, logger, run, onFailure } = options
-  const stopping = new AbortController()
+  let stopping = new AbortController()
   let waking = new AbortController()
   let work: Promise<void> | undefined
 
@@ -56,6 +57,7 @@ export const pollWorker = (options: PollOptions): PollWorker => {
 
   return {
     start: () => {
+      if (stopping.signal.aborted) stopping = new AbortController()
       work ??= poll()
     },
     wake: () => waking.abort(),
@@ -63,6 +65,8 @@ export const pollWorker = (options: PollOptions): PollWorker => {
       stopping.abort()
       waking.abort()
       await work
+      work = undefined
+      waking = new AbortController()
     },
   }
 }

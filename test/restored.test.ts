@@ -292,7 +292,10 @@ t.test('the commands refuse to run while the service runs, and print their chang
     await command('orders', '--since', since, '--dry-run'),
     /demo +1000010 +40 +DM01\d+ +0 +0 +0\n.*ask the merchants.*\nNothing was written/,
   )
-  t.match(await command('notifier'), /demo +1 +0 +0 +0\nThe messages counted as queued, held or sending are unknown/)
+  t.match(
+    await command('notifier'),
+    /demo +1 +0 +0 +0\nThe messages that were queued, held or sending have the status unknown/,
+  )
   const audited = `select action, object_id from audit where action = 'database.restored'`
   t.same(await notifier.rows(audited), [{ action: 'database.restored', object_id: 'demo' }])
   t.same(await orders.rows(audited), [])

@@ -82,6 +82,7 @@ export class DeliveryLoop<Key> {
   }
 
   start(): void {
+    this.#isStopping = false
     this.#worker.start()
   }
 
