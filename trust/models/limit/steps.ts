@@ -67,6 +67,8 @@ export const limit: CreateModel = async t => {
       const phone = pick(state.phones, which)
       state.paired.add(phone)
       for (const message of state.messages) if (message.phone === phone) message.recipient = phone
+      const id = toUserId(phone)
+      if (!state.reached.has(phone) && state.reached.delete(id)) state.reached.add(phone)
       await post(webhook({ statuses: [status({ recipient_id: phone, recipient_user_id: toUserId(phone) })] }))
       await settle(state.messages)
       return 'paired'
