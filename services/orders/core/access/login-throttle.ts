@@ -10,7 +10,10 @@ const networksPerEmail = 10
 /** `account` is what the login claims: its kind, a tenant and an e-mail address, even if no such account exists. */
 type LoginSource = Readonly<Record<'network' | 'account', string>>
 
-/** Limits logins per minute, in the memory of this process. */
+/**
+ * Limits logins per minute, in the memory of this process. The limit of an address, before authentication, cannot
+ * replace it: whoever guesses one account's password uses many addresses, and many accounts share a shop's address.
+ */
 export const createLoginThrottle = (triesPerEmail: number, triesPerNetwork: number, now?: () => number) => {
   const byNetwork = new Limit('network', triesPerNetwork, now)
   const byEmailHere = new Limit('email-here', triesPerEmail, now)

@@ -35,7 +35,10 @@ const lanes = 4
 /** While more orders than this wait, two statements run: Postgres uses two cores, and still writes many at once. */
 const manyOrders = 200
 
-/** Commits in groups: small batches of a tenant that arrive while others are written share the next statement. */
+/**
+ * Commits in groups: small batches of a tenant that arrive while others are written share the next statement. A
+ * statement for each batch was tried: 64 connections of single bookings then reached .42 of this rate, .48 with keys.
+ */
 export const createBatchWriter = (pool: pg.Pool, tracer?: Tracer): WriteBatch => {
   const writeGrouped = batchRequests<NewBatch, WrittenTogether>({
     run: (tenant, batches) => writeTogether(pool, tenant, batches),
