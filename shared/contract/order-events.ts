@@ -132,8 +132,8 @@ const exampleEvent: OrderEvent = {
 }
 
 /**
- * Say that a merchant got an invoice, and that it was paid. The events are sent only for a merchant with a phone number:
- * version 0.2.0 does not know them.
+ * Lists the events that say that a merchant got an invoice, and that it was paid. They are sent only for a merchant
+ * with a phone number: version 0.2.0 does not know them.
  */
 export const invoiceEvents = ['invoice.submitted', 'invoice.deposited'] as const
 
@@ -172,7 +172,7 @@ const defineInvoiceEvent = <EventType extends string>(title: string, type: Event
     traceparent: OrderEvent.properties.traceparent,
   })
 
-/** Are delivered at least once, each time with the same `id`. */
+/** Is delivered at least once, as each event is, with the same `id`. */
 const SubmittedEvent = defineInvoiceEvent('InvoiceSubmittedEvent', invoiceEvents[0])
 const DepositedEvent = defineInvoiceEvent('InvoiceEvent', invoiceEvents[1])
 export type InvoiceEvent = Static<typeof SubmittedEvent> | Static<typeof DepositedEvent>

@@ -29,7 +29,7 @@ const listDisputable = ({ lines }) =>
     return Math.abs(net) >= 0.001
   })
 
-/** Shows the lines of an invoice. While it waits for approval, the merchant chooses parcels beside them and disputes. */
+/** Shows the lines of an invoice. Until it is approved, the merchant chooses parcels beside them to dispute. */
 const Lines = ({ invoice, onDone }) => {
   const [chosen, setChosen] = useState(/** @type {string[]} */ ([]))
   const [reason, setReason] = useState('')

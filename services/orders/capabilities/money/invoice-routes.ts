@@ -52,7 +52,7 @@ const InvoiceWithLines = Type.Composite(
   [
     Invoice,
     Type.Object({
-      versions: Type.Array(Version, { description: 'What the merchant saw, oldest first.' }),
+      versions: Type.Array(Version, { description: 'The documents that the merchant saw, oldest first.' }),
       lines: Type.Array(InvoiceLine),
     }),
   ],

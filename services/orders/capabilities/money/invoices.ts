@@ -78,7 +78,8 @@ export interface InvoiceRow extends Invoice {
 }
 
 const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, charges_reference, currency,
-  coalesce(objection_until > clock_timestamp(), false) as is_objectable, not (messaging and phone is not null) as is_silent ${fromInvoicesSql}
+  coalesce(objection_until > clock_timestamp(), false) as is_objectable,
+  not (messaging and phone is not null) as is_silent ${fromInvoicesSql}
   and (invoice_no = $2 or invoice_ref_no = $2)
     and ($3::bigint is null or invoices.merchant_id = $3 and submitted_at is not null)
   limit 1`
@@ -179,7 +180,9 @@ const objectionSql = `
     where tenant_id = $1
   ) company`
 
-/** Frees the lines of a cancelled invoice, which its last version names; a credit note takes back what was submitted. */
+/**
+ * Frees the lines of a cancelled invoice, which its last version names. A credit note takes back what was submitted.
+ */
 const releaseLines = async (tx: Tx, tenant: string, invoice: InvoiceRow, clock: Clock, reason: string | undefined) => {
   const issued = invoice.submitted_at === null ? undefined : invoice.total
   const issuedOn = issued === undefined ? null : clock.today
@@ -198,7 +201,8 @@ export const approveUndisputed: DeleteExpired = async (tx, tenant) =>
 
 const approveUndisputedSql = `
   update invoices set state = 'approved', decided_at = now()
-  where tenant_id = $1 and state = 'submitted' and objection_until <= now() and (total > 0 or total = 0 and charges_due > 0)`
+  where tenant_id = $1 and state = 'submitted' and objection_until <= now()
+    and (total > 0 or total = 0 and charges_due > 0)`
 
 /** Returns the invoice as the transaction wrote it. */
 const readAgain = async (

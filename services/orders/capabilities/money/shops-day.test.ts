@@ -123,7 +123,17 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   for (const [name, closing] of Object.entries(closings)) await account(name, closing)
   const page = readFileSync(new URL('../../../../docs/money.md', import.meta.url), 'utf8')
   const section = page.slice(page.indexOf("## A shop's day"))
-  for (const amount of ['41,800', '41,300', '15,877.20', '15,451.80', '425.40', '525.40', '25,822.80'])
+  for (const amount of [
+    '41,800',
+    '41,300',
+    '15,877.20',
+    '15,451.80',
+    '425.40',
+    '525.40',
+    '25,822.80',
+    '3,826.80',
+    '836.00',
+  ])
     t.match(section, amount, `docs/money.md has ${amount}`)
   t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
 })

@@ -207,7 +207,8 @@ t.test('documents do not change', async t => {
 
   t.test('lines from before the rates keep their withholding in the account of the tax', async () => {
     await rows('update money_lines set tax_percent = null, withholding_percent = null')
-    await rows(`update ledger_transfers tax set amount = tax.amount + withholding.amount from ledger_transfers withholding
+    await rows(`update ledger_transfers tax set amount = tax.amount + withholding.amount
+      from ledger_transfers withholding
       where tax.journal_id = withholding.journal_id and tax.credit = 'tax' and withholding.credit = 'withholding'`)
     await rows(`delete from ledger_transfers where credit = 'withholding'`)
   })
