@@ -1,6 +1,8 @@
 import { deepStrictEqual } from 'node:assert'
+import { setTimeout as delay } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
+import { connectTo } from '../../../../dev/test-database.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
@@ -66,7 +68,8 @@ const start = async (t: Test, more: object = {}) => {
 }
 
 t.test('the right to dispute', async t => {
-  const { rows, staffOf, post, own, submit, read, dispute, settle, approveSilently, staffGet, get } = await start(t)
+  const { database, rows, staffOf, post, own, submit, read, dispute, settle, approveSilently, staffGet, get } =
+    await start(t)
   const passTime = () => rows(`update invoices set objection_until = now() where state = 'submitted'`)
 
   t.test('the merchant learns of an invoice that is submitted', async t => {
@@ -99,6 +102,29 @@ t.test('the right to dispute', async t => {
     t.equal(await approveSilently(), 1)
     t.match(await read(`/invoice/${no}`), { state: 'approved', decided_by: null, decided_at: /^2/ })
     t.equal((await dispute(no, 'DM97000011')).status, 422)
+  })
+
+  t.test('a dispute that began first wins over the approval by silence', async t => {
+    const no = await submit('DM97000015')
+    await passTime()
+    const owner = await connectTo(t, database.superuserUrl)
+    await owner.query(`begin; select from orders where waybill_number = 'DM97000015' for update`)
+    const isWaiting = async (requests: number) => {
+      const text = `select from pg_locks where not granted and pid in (
+        select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`
+      while ((await owner.query(text)).rowCount !== requests) await delay(10)
+    }
+    const disputing = dispute(no, 'DM97000015')
+    await isWaiting(1)
+    const approving = approveSilently()
+    await isWaiting(2)
+    await owner.query('rollback')
+    t.equal((await disputing).status, 200)
+    t.equal(await approving, 0)
+    t.match(await read(`/invoice/${no}`), { state: 'submitted', total: 0 })
+    t.equal((await post(`/invoice/${no}/cancel`, { reason: 'A test' })).status, 200)
+    t.equal((await settle(no, 'DM97000015')).status, 200)
+    t.equal((await own(`/invoice/${await submit()}/approve`)).status, 200)
   })
 
   t.test('an invoice whose only parcel is disputed waits, and is paid once that is settled', async t => {
