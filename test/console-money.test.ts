@@ -6,6 +6,7 @@ import { deliverFor, openConsole, signIn, startConsole } from './console.ts'
 const browser = await launchBrowser(t)
 if (browser) {
   const { url, orders } = await startConsole(t)
+  await orders.rows('update tenants set objection_hours = 0')
   const confirmed = { initial_status_key: 'key_2', cod: 2500, weight: 1 }
   const [first = '', second = '', lost = ''] = (
     await orders.bulk(batch([order(confirmed), order(confirmed), order(confirmed)]))
@@ -126,7 +127,14 @@ if (browser) {
 
   t.test('an invoice offers only its own open disputes, also once it is cancelled', async t => {
     const line = { kind: 'disputed', booked_on: today, collected: 0, held: 1, net: -1 }
-    let invoice = { invoice_no: 'X-1', merchant_id: 1, merchant_name: 'Shoes', state: 'approved', total: 1 }
+    let invoice = {
+      invoice_no: 'X-1',
+      merchant_id: 1,
+      merchant_name: 'Shoes',
+      state: 'approved',
+      total: 1,
+      versions: [],
+    }
     let lines = ['DM1', 'DM2'].map(waybill_number => ({ ...line, waybill_number }))
     await page.route('**/api/staff/invoice/X-1', route => route.fulfill({ json: { data: { ...invoice, lines } } }))
     const held = { amount: 1, reason: 'x', since: '2026-02-19T00:00:00Z' }

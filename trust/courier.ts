@@ -64,7 +64,7 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
 /** Applies the file of demo without the operator's commands, whose processes would take seconds. */
 const provisionOrders = async ({ databases }: Stack) => {
   const pool = createPool({ url: databases.orders.url, name: 'trust', connections: 1 })
-  await applyTenant(pool, tenantFile(), false)
+  await applyTenant(pool, tenantFile({ money: { objection_hours: 0 } }), false)
   const createToken = (holder: object) => ordersTokens.createTokenFor(pool, { tenant: 'demo', ...holder })
   const [staff, merchant] = [await createToken({ staff: 'Ruwan' }), await createToken({ merchant: 'shop@example.com' })]
   await pool.end()

@@ -30,7 +30,7 @@ const screens = {
 }
 
 /** Lists the operations that clerks may not use and that decide what the desk shows. */
-const forOwners = ['listWebhooks', 'listTokens', 'approveOwnInvoice']
+const forOwners = ['listWebhooks', 'listTokens', 'approveOwnInvoice', 'disputeInvoice']
 
 const readMe = async (options = {}) => {
   const { merchant: of, person, email, role, tenant: company } = (await callOrders('/user/get-current', options)).data

@@ -40,6 +40,7 @@ const operations: Record<Name, string[]> = {
   money: [
     ...['GET shop/order/waybill-finance-status', 'POST shop/order/waybill-finance-status', 'GET shop/balance'],
     ...['GET shop/order/finance', 'GET shop/invoice', 'GET shop/invoice/{invoice_no}'],
+    ...['shop', '/api/staff'].map(side => `GET ${side}/credit-note/{credit_note_no}`),
     ...['approve', 'dispute'].map(step => `POST shop/invoice/{invoice_no}/${step}`),
     ...['GET /api/staff/cash', 'GET /api/staff/cash/handover', 'POST /api/staff/cash/handover'],
     ...['POST /api/staff/cash/handover/{handover_id}/settle', 'POST /api/staff/cash/deposit', 'GET /api/staff/ledger'],
@@ -167,7 +168,7 @@ t.test('the list names the fields that each capability adds to a company file', 
 })
 
 const columns = `select color, tax_percent, withholding_percent, payable_when, payable_after_days, four_eyes,
-  accept_after_days, invoice_mask, cash_ceiling, failure_reasons, instruction_hours, recipient_history from tenants`
+  objection_hours, invoice_mask, cash_ceiling, failure_reasons, instruction_hours, recipient_history from tenants`
 const cardColumns = 'select cod_fee_percent, cod_fee_min, return_fee, each_return_kg from rate_cards'
 const merchantColumns = 'select email, payable_when, payable_after_days, charges_apart, phone from merchants order by 1'
 

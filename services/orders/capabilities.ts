@@ -8,8 +8,9 @@ interface OrdersCapability extends Listed<Capability> {
 }
 
 const moneyFields = [
-  ...['tenant.tax_percent', 'tenant.withholding_percent', 'tenant.money'],
+  ...['tax_percent', 'withholding_percent', 'money', 'postal_address', 'tax_number'].map(field => `tenant.${field}`),
   ...['cod_fee_percent', 'cod_fee_min', 'return_fee', 'each_return_kg'].map(field => `rate_cards.*.${field}`),
+  ...['postal_address', 'tax_number'].map(field => `merchants.*.${field}`),
   ...['payable_when', 'payable_after_days', 'charges_apart', 'phone'].map(field => `merchants.*.${field}`),
 ]
 

@@ -131,40 +131,50 @@ const exampleEvent: OrderEvent = {
 }
 
 /**
- * Says that a merchant was paid. The event is sent only for a merchant with a phone number: version 0.2.0 does not know
- * it.
+ * Lists the events that say that a merchant got an invoice, and that it was paid. They are sent only for a merchant
+ * with a phone number: version 0.2.0 does not know them.
  */
-export const invoiceEvent = 'invoice.deposited'
+export const invoiceEvents = ['invoice.submitted', 'invoice.deposited'] as const
 
-/** Describes a paid invoice as orders sends it to the notifier, which writes to the merchant. */
+export const isInvoiceEvent = (type: string): boolean => invoiceEvents.some(known => known === type)
+
+/** Describes an invoice as orders sends it to the notifier, which writes to the merchant. */
 export const InvoiceSnapshot = component('InvoiceSnapshot', {
   merchant_name: Type.String(),
   /** null: the merchant no longer has a phone number. */
   merchant_phone: nullable,
   invoice_no: Type.String(),
   invoice_ref_no: Type.String(),
-  /** Is the amount that was paid, such as 15451.80. */
+  /** Is the amount that is or was paid, such as 15451.80. */
   total: Type.String(),
   currency: Type.String(),
-  paid_on: Type.String(),
+  /** Is the end of the time to object, in the company's time zone; only of a submitted invoice. */
+  object_until: Type.Optional(Type.String({ maxLength: 30 })),
+  /** Is only of a paid invoice. */
+  paid_on: Type.Optional(Type.String()),
   time_zone: Type.Optional(Type.String({ maxLength: 64 })),
 })
 export type InvoiceSnapshot = Static<typeof InvoiceSnapshot>
 
 /** Lists the names of the fields that a template may name, in the order of the schema. */
-export const invoiceFields = Object.keys(InvoiceSnapshot.properties).filter(
-  name => name !== 'merchant_phone' && name !== 'time_zone',
-)
+export const listInvoiceFields = (event: string): string[] => {
+  const hidden = ['merchant_phone', 'time_zone', event === 'invoice.submitted' ? 'paid_on' : 'object_until']
+  return Object.keys(InvoiceSnapshot.properties).filter(name => !hidden.includes(name))
+}
 
-/** Is delivered at least once, each time with the same `id`. */
-export const InvoiceEvent = component('InvoiceEvent', {
-  id: OrderEvent.properties.id,
-  type: Type.Literal(invoiceEvent),
-  happened_at: UtcTime,
-  invoice: InvoiceSnapshot,
-  traceparent: OrderEvent.properties.traceparent,
-})
-export type InvoiceEvent = Static<typeof InvoiceEvent>
+const defineInvoiceEvent = <EventType extends string>(title: string, type: EventType) =>
+  component(title, {
+    id: OrderEvent.properties.id,
+    type: Type.Literal(type),
+    happened_at: UtcTime,
+    invoice: InvoiceSnapshot,
+    traceparent: OrderEvent.properties.traceparent,
+  })
+
+/** Is delivered at least once, as each event is, with the same `id`. */
+const SubmittedEvent = defineInvoiceEvent('InvoiceSubmittedEvent', invoiceEvents[0])
+const DepositedEvent = defineInvoiceEvent('InvoiceEvent', invoiceEvents[1])
+export type InvoiceEvent = Static<typeof SubmittedEvent> | Static<typeof DepositedEvent>
 export type CourierEvent = OrderEvent | InvoiceEvent
 
 export const isOrderEvent = (event: CourierEvent): event is OrderEvent => 'order' in event
@@ -177,7 +187,10 @@ export const maxEventBytesPerRequest = 1_048_576
 export const CourierEvents = Type.Object(
   {
     tenant: Type.String({ minLength: 1, maxLength: 63 }),
-    events: Type.Array(Type.Union([OrderEvent, InvoiceEvent]), { minItems: 1, maxItems: maxEventsPerRequest }),
+    events: Type.Array(Type.Union([OrderEvent, SubmittedEvent, DepositedEvent]), {
+      minItems: 1,
+      maxItems: maxEventsPerRequest,
+    }),
   },
   { title: 'CourierEvents', examples: [{ tenant: 'demo', events: [exampleEvent] }] },
 )

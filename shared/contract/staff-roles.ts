@@ -47,6 +47,7 @@ const ofOrders: Roles = {
   depositCash: account,
   listAllInvoices: account,
   getAnyInvoice: account,
+  getAnyCreditNote: account,
   makeInvoices: account,
   submitInvoice: account,
   approveInvoice: account,

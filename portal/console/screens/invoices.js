@@ -3,9 +3,10 @@ import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form, findMerchants, usePost } from '../../kit/form.js'
 import { companyMoney, named, number, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
+import { lineColumns, saveDocument, Versions } from '../../kit/money.js'
 import { html, useState } from '../../kit/preact.js'
-import { Badge, column, Facts, Field, Live, Panel, ParcelLink, Table, Two, useLive } from '../../kit/ui.js'
-import { lineColumns, reasonField } from './money.js'
+import { Badge, column, Facts, Field, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
+import { reasonField } from './money.js'
 
 const kinds = { approved: 'good', deposited: 'good', rejected: 'bad', submitted: 'warn' }
 const states = ['draft', 'submitted', 'approved', 'rejected', 'deposited', 'cancelled']
@@ -54,9 +55,9 @@ const List = ({ query }) => {
     <${PayRun} onPaid=${list.reload} />`
 }
 
-const save = async (/** @type {string} */ path, /** @type {string} */ name, format = 'csv') => {
-  const file = await callOrders(`${path}?format=${format}`, { as: 'blob' })
-  saveFile(file, `${name}.${format}`)
+const save = async (/** @type {string} */ path, /** @type {string} */ name) => {
+  const file = await callOrders(`${path}?format=csv`, { as: 'blob' })
+  saveFile(file, `${name}.csv`)
   return file
 }
 
@@ -128,9 +129,7 @@ const steps = {
 const Steps = ({ invoice, onDone }) => {
   const path = `/invoice/${encodeURIComponent(invoice.invoice_no)}`
   const post = usePost()
-  // A cancelled invoice no longer has lines; its disputes are settled there.
-  const ofInvoice = invoice.lines.flatMap(line => (line.kind === 'disputed' ? [line.waybill_number] : []))
-  const mayHold = ofInvoice.length > 0 || invoice.state === 'cancelled'
+  const mayHold = invoice.lines.some(({ kind }) => kind === 'disputed') || invoice.state === 'cancelled'
   const held = useLive(
     async signal =>
       mayHold ? (await callOrders(`/merchant/${invoice.merchant_id}/balance`, { signal })).data.held_for : [],
@@ -186,21 +185,24 @@ const One = ({ no }) => {
   const waybill = () => column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`)
   const facts = data => ({
     [t('invoice.total')]: companyMoney(data.total),
-    [t('invoice.forward')]: companyMoney(data.brought_forward),
+    [t('invoice.objection_until')]:
+      data.state === 'submitted' && data.objection_until && html`<${Time} at=${data.objection_until} />`,
     [t('invoice.until')]: data.until,
     [t('invoice.reference')]: data.bank_reference && `${data.bank_reference}, ${data.paid_on}`,
     [t('failures.reason')]: data.reason,
   })
   return html`<div class="row"><h1 tabindex="-1">${no}</h1>
     ${found.data && html`<${State} of=${found.data.data.state} />`}
-      <${Act} run=${() => save(path, no)}>CSV<//><${Act} run=${() => save(path, no, 'pdf')}>PDF<//></div>
+      <${Act} run=${() => saveDocument(path, no, 'csv')}>CSV<//>
+      <${Act} run=${() => saveDocument(path, no, 'pdf')}>PDF<//></div>
     <p><a href="#/invoices">${t('menu.invoices')}</a></p>
     <${Live} of=${found} lines=${8}>${({ data }) => html`
       <${Panel} title=${data.merchant_name}><${Facts} of=${facts(data)} />
         <${Steps} key=${data.state} invoice=${data} onDone=${found.reload} /><//>
       <${Panel} title=${t('invoice.lines')}>
         <${Table} caption=${t('invoice.lines')} columns=${[waybill(), ...lineColumns()]}
-          rows=${data.lines.map((line, id) => ({ ...line, id }))} empty=${t('empty')} /><//>`}<//>`
+          rows=${data.lines.map((line, id) => ({ ...line, id }))} empty=${t('empty')} /><//>
+      <${Versions} invoice=${data} needs="getAnyCreditNote" />`}<//>`
 }
 
 /** Shows the invoices of merchants and the pay run; with a number, one invoice. */

@@ -2,22 +2,10 @@
 import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form } from '../../kit/form.js'
 import { companyMoney, named, t } from '../../kit/i18n.js'
+import { lineColumns } from '../../kit/money.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
-
-/** Returns the columns of money lines, of a parcel or of an invoice. */
-export const lineColumns = () => [
-  column(t('money.line'), row => html`<${Two} first=${named('money', row.kind)} second=${row.booked_on} />`),
-  column(t('money.collected'), row => companyMoney(row.collected), 'number'),
-  column(
-    t('money.charges'),
-    row => companyMoney(row.delivery + row.cod_fee + row.return_fee + row.tax + row.withholding),
-    'number',
-  ),
-  column(t('money.other'), row => companyMoney(row.compensation + row.adjustment - row.held), 'number'),
-  column(t('money.net'), row => companyMoney(row.net), 'number'),
-]
+import { Badge, Facts, Live, Panel, ParcelLink, Table, Time, useLive } from '../../kit/ui.js'
 
 export const reasonField = () => ({ name: 'reason', label: t('failures.reason'), required: true, maxlength: 500 })
 

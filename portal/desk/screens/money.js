@@ -1,11 +1,9 @@
-import { Act, saveFile } from '../../kit/actions.js'
 import { callOrders } from '../../kit/api.js'
-import { usePost } from '../../kit/form.js'
 import { money, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
-import { may } from '../../kit/session.js'
 import { Badge, column, Facts, Live, Panel, useLive } from '../../kit/ui.js'
+import { Actions, Invoice } from './invoice.js'
 
 const places = ['with_riders', 'at_office', 'banked', 'waiting', 'held']
 
@@ -21,27 +19,15 @@ const showBalance = ({ currency, next_payment: next, ...data }) => {
   }
 }
 
-const save = async (/** @type {string} */ path, /** @type {string} */ number, /** @type {string} */ format) =>
-  saveFile(await callOrders(`${path}?format=${format}`, { as: 'blob' }), `${number.replaceAll('/', '-')}.${format}`)
-
-/** Shows the actions on an invoice: save it, and approve it while it waits for approval. */
-const Actions = ({ invoice: { invoice_no: number, state }, onDone }) => {
-  const path = `/invoice/${encodeURIComponent(number)}`
-  const post = usePost()
-  return html`<div class="row">
-    <${Act} run=${() => save(path, number, 'pdf')}>PDF<//><${Act} run=${() => save(path, number, 'csv')}>CSV<//>
-    ${
-      state === 'submitted' &&
-      may('approveOwnInvoice') &&
-      html`<${Act} run=${() => post(`${path}/approve`, {}).then(onDone)}>${t('invoice.approve')}<//>`
-    }</div>`
-}
-
-export const Money = () => {
+/** Shows how much the company owes the merchant, and the invoices. */
+const Overview = () => {
   const balance = useLive(signal => callOrders('/balance', { signal }), 60)
   const list = usePages('/invoice')
   const columns = () => [
-    column(t('invoice.no'), row => row.invoice_no),
+    column(
+      t('invoice.no'),
+      row => html`<a href=${`#/money/${encodeURIComponent(row.invoice_no)}`}>${row.invoice_no}</a>`,
+    ),
     column(t('status'), row => html`<${Badge}>${t(`invoice.${row.state}`)}<//>`),
     column(t('invoice.total'), row => money(row.total, balance.data?.data.currency ?? ''), 'number'),
     column(t('invoice.paid_on'), row => row.paid_on),
@@ -54,3 +40,6 @@ export const Money = () => {
       <${Rows} of=${list} lines=${3} caption=${t('menu.invoices')} columns=${columns()} id="invoice_no"
         empty=${t('money.empty')} /><//>`
 }
+
+/** Shows the balance with the invoices; with a number, one invoice. */
+export const Money = ({ params: [no] }) => (no ? html`<${Invoice} no=${no} />` : html`<${Overview} />`)

@@ -1,8 +1,8 @@
 import { Act, announced, Button, Label } from '../../kit/actions.js'
-import { ApiError, callOrders } from '../../kit/api.js'
+import { ApiError, callOrders, withQuery } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
 import { Form, orderFields, usePost } from '../../kit/form.js'
-import { money, number, statusName, t } from '../../kit/i18n.js'
+import { companyMoney, money, named, number, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, Facts, Live, MessageStatus, Panel, Time, useLive } from '../../kit/ui.js'
@@ -81,6 +81,26 @@ const Timeline = ({ tracking, messages }) => {
     )}</ol><//>`
 }
 
+/** Shows what was collected for a parcel and what it cost, where the money is, and the invoice that pays it. */
+const ParcelMoney = ({ waybill, status }) => {
+  const path = withQuery('/order/finance', { waybill_numbers: waybill })
+  const found = useLive(signal => callOrders(path, { signal }), 0, [waybill, status])
+  const toFacts = parcel => ({
+    [t('money.collected')]: companyMoney(parcel.collected),
+    [t('money.method')]: parcel.method && named('method', parcel.method),
+    [t('money.delivery_fees')]: companyMoney(parcel.delivery + parcel.cod_fee + parcel.return_fee),
+    [t('money.tax')]: parcel.tax !== 0 && companyMoney(parcel.tax),
+    [t('money.withholding')]: parcel.withholding !== 0 && companyMoney(parcel.withholding),
+    [t('money.parcel_owed')]: companyMoney(parcel.owed),
+    [t('invoice.no')]:
+      parcel.invoice_no && html`<a href=${`#/money/${encodeURIComponent(parcel.invoice_no)}`}>${parcel.invoice_no}</a>`,
+    [t('invoice.paid_on')]: parcel.paid_on,
+  })
+  return html`<${Panel} title=${t('menu.money')}><${Live} of=${found} lines=${2}>${({ data: [parcel] }) => html`
+    <p><${Badge}>${named('money', parcel?.state ?? 'none')}<//></p>
+    ${parcel?.booked_on && html`<${Facts} of=${toFacts(parcel)} />`}`}<//><//>`
+}
+
 export const Parcel = ({ params: [waybill] }) => {
   const path = `/order/${encodeURIComponent(waybill)}`
   const order = useLive(signal => callOrders(path, { signal }), 15, [waybill])
@@ -91,7 +111,8 @@ export const Parcel = ({ params: [waybill] }) => {
       <div class="stack"><${Panel} title=${t('parcel')} aside=${html`<${Badge}>${statusName(data.status.name)}<//>`}>
         <${Details} order=${data} />
         ${may('editOrder') && html`<${Edit} order=${order.data} path=${path} onDone=${order.reload} />`}
-        <${Moves} order=${data} onDone=${order.reload} /><//></div>
+        <${Moves} order=${data} onDone=${order.reload} /><//>
+        ${may('getParcelMoney') && html`<${ParcelMoney} waybill=${waybill} status=${data.status.key} />`}</div>
       <div class="stack">
         <${Instructions} order=${data} mayDecide=${may('instructOrder')} onDone=${order.reload} />
         <${Timeline} tracking=${data.timeline} messages=${messages} /></div></div>`}<//>`

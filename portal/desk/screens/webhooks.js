@@ -12,6 +12,7 @@ const events = [
   'order.edited',
   'order.instructed',
   'money.paid',
+  'invoice.submitted',
   'invoice.deposited',
 ]
 const all = Object.fromEntries(events.map(name => [name, 'true']))

@@ -140,5 +140,15 @@ t.test('a rule on a paid invoice writes to the merchant, if the merchant has a p
   ])
   t.notOk('waybill_number' in message)
   t.equal(makeMessage(deposited, paid(null), colombo).to, '', 'nobody gets it')
+  const sent: InvoiceEvent = {
+    ...{ ...paid('0112345678'), type: 'invoice.submitted' },
+    invoice: { ...paid('0112345678').invoice, object_until: '2026-02-20 14:30' },
+  }
+  const submitted = rule({ event: 'invoice.submitted', header: [], body: ['{{total}} {{object_until}}'] })
+  t.strictSame(
+    [fires(submitted, sent), fires(deposited, sent), fires(submitted, paid('0112345678'))],
+    [true, false, false],
+  )
+  t.match(JSON.stringify(makeMessage(submitted, sent, colombo)), '550.00 2026-02-20 14:30')
   t.end()
 })

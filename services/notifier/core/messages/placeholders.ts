@@ -1,7 +1,8 @@
 import {
   type InvoiceSnapshot,
-  invoiceEvent,
-  invoiceFields,
+  invoiceEvents,
+  isInvoiceEvent,
+  listInvoiceFields,
   type OrderSnapshot,
   orderFields,
 } from '@courier/shared/contract/order-events.ts'
@@ -18,7 +19,7 @@ const placeholder = /\{\{([^{}]*)\}\}/g
 
 type Values = OrderSnapshot | InvoiceSnapshot
 
-const fields = [...orderFields, ...invoiceFields]
+const fields = [...orderFields, ...invoiceEvents.flatMap(listInvoiceFields)]
 const isField = (name: string): boolean => fields.includes(name)
 
 /** Are filled in when a message that others may join leaves. */
@@ -33,10 +34,9 @@ export const isOpenPlaceholder = (text: string): boolean => /\{\{|\}\}/.test(tex
 
 /** Returns the error of a text that names unknown fields; undefined when the order or invoice has them all. */
 export const placeholderError = (text: string, event = '', isPerPerson = false): string | undefined => {
-  const [what, known]: [string, string[]] =
-    event === invoiceEvent
-      ? ['An invoice', invoiceFields]
-      : ['An order', [...orderFields, ...(isPerPerson ? groupFields : [])]]
+  const [what, known]: [string, string[]] = isInvoiceEvent(event)
+    ? ['An invoice', listInvoiceFields(event)]
+    : ['An order', [...orderFields, ...(isPerPerson ? groupFields : [])]]
   const unknown = listNames(text).filter(name => !known.includes(name))
   if (unknown.length === 0) return undefined
   const named = unknown.map(name => `{{${name}}}`).join(', ')

@@ -21,6 +21,11 @@ const validationErrors = (...rules: unknown[]) => {
 t.test('a rule on invoice.deposited names fields of invoices, supersedes nothing and offers no action', async t => {
   const body = ['{{merchant_name}} {{invoice_no}} {{invoice_ref_no}} {{total}} {{currency}} {{paid_on}}']
   t.strictSame(validationErrors(rule('invoice.deposited', { body })), {})
+  const until = ['{{merchant_name}} {{total}} {{object_until}}']
+  t.strictSame(validationErrors(rule('invoice.submitted', { body: until })), {})
+  t.match(validationErrors(rule('invoice.submitted', { body: ['{{paid_on}}'] })), {
+    'rules.0.body.0': [/^An invoice has no field {{paid_on}}/],
+  })
   const buttons = [{ index: 0, action: 'call_me' }]
   t.strictSame(
     validationErrors(rule('order.created'), rule('invoice.deposited', { buttons, supersedes: ['order.created'] })),

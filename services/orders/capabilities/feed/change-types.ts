@@ -8,5 +8,6 @@ export const changeTypes = [
   'order.edited',
   'order.instructed',
   'money.paid',
+  'invoice.submitted',
   'invoice.deposited',
 ] as const

@@ -31,14 +31,21 @@ const lineAmounts = {
   held: sum('The disputed amount, paid once the dispute is settled.', 0),
 }
 
+const rate = (description: string, example: number) =>
+  Type.Union([Type.Number(), Type.Null()], { description, examples: [example] })
+
 export const InvoiceLine = Type.Object({
   waybill_number: Type.String(),
   kind: Type.String({ examples: ['delivered'] }),
   booked_on: Type.String(),
   ...lineAmounts,
   net: Type.Number({ examples: [425.4] }),
+  tax_percent: rate('The rate of `tax`; null: the line has none, or was booked before rates were stored.', 18),
+  withholding_percent: rate('The rate of `withholding`, likewise.', 2),
+  line_no: Type.Integer({ description: 'Numbers the lines of the parcel.', examples: [1] }),
 })
 
 /** Selects an `InvoiceLine` for each row of `line`. */
-export const lineColumnsSql = `line.waybill_number, line.kind, line.booked_on::text,
-  ${selectAmounts(Object.keys(lineAmounts), expression => expression)}, (${netSql})::float8 as net`
+export const lineColumnsSql = `line.waybill_number, line.line_no, line.kind, line.booked_on::text,
+  ${selectAmounts(Object.keys(lineAmounts), expression => expression)}, (${netSql})::float8 as net,
+  line.tax_percent::float8, line.withholding_percent::float8`

@@ -34,7 +34,8 @@ const parcelsSql = (kind: string, reversal: string, columns: string, more = ''):
           ) terms
         where is_booked is not true`
 
-const common = 'tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, tax, booked_on, staff_name'
+const common = `tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, tax, booked_on, staff_name,
+      tax_percent, withholding_percent`
 
 /** Lists the columns of lines that transfers are made from. */
 const returning =
@@ -44,7 +45,8 @@ const returning =
 const deliveryLinesSql = `
     insert into money_lines (${common}, cod, delivery, cod_fee, withholding, method, cash_account, reason)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'delivered',
-      round((delivery_charge + fee) * tax_percent / 100, 2), booked_on, $3, paid, delivery_charge, fee,
+      round((delivery_charge + fee) * tax_percent / 100, 2), booked_on, $3, tax_percent, withholding_percent,
+      paid, delivery_charge, fee,
       round(paid * withholding_percent / 100, 2), method, case when method = 'cash' then 'rider:' || $8::text
         when method is not null then 'clearing' end, reason
     from (
@@ -66,7 +68,7 @@ const returnFee = 'return_fee + greatest(ceil(moved.weight)::integer - 1, 0) * e
 const returnLinesSql = `
     insert into money_lines (${common}, return_fee)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'returned', round(fee * tax_percent / 100, 2),
-      booked_on, $3, fee
+      booked_on, $3, tax_percent, withholding_percent, fee
     from (${parcelsSql('returned', 'return_reversed', returnFee)}
     ) parcel
     where fee > 0 returning ${returning}`

@@ -5,6 +5,7 @@ import { moneyPart } from './company.ts'
 import { moneyFacet } from './finance-routes.ts'
 import { foldDay } from './fold.ts'
 import { repairInvoices } from './invoice-numbers.ts'
+import { approveUndisputed } from './invoices.ts'
 import { addLedgerCommands } from './ledger-command.ts'
 import { rotateAccounts } from './rotate-accounts.ts'
 import { companyMoneyRoutes, merchantMoneyRoutes } from './routes.ts'
@@ -23,7 +24,7 @@ export const money: Capability = {
   move: bookedMoves,
   facet: moneyFacet,
   company: moneyPart,
-  housekeeping: [foldDay],
+  housekeeping: [foldDay, approveUndisputed],
   addCommands: addLedgerCommands,
   rotateKeys: rotateAccounts,
   repair: repairInvoices,

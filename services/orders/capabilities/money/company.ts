@@ -9,7 +9,6 @@ import { type CompanyPart, defineFields } from '../../core/provisioning/company-
 import { type MerchantsFile, Price, type TenantFile } from '../../core/provisioning/tenant-file.ts'
 import { lockStatusSet } from '../../core/statuses/status-queries.ts'
 import { lockFold } from './fold.ts'
-import { keepApprovals } from './invoices.ts'
 import { payableWhen } from './payable.ts'
 
 const Percent = Type.Number({
@@ -33,13 +32,21 @@ const InvoiceMask = Type.String({
 const Money = closed({
   ...payable,
   four_eyes: Type.Optional(Type.Boolean()),
-  accept_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
+  objection_hours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760, must: 'be 0 to 8760 hours' })),
   invoice_mask: Type.Optional(InvoiceMask),
   invoice_ref_mask: Type.Optional(InvoiceMask),
+  credit_note_mask: Type.Optional(InvoiceMask),
   cash_ceiling: Type.Optional(Price),
 })
 
+/** Describes a party as invoices print it. */
+const party = {
+  postal_address: Type.Optional(Type.String({ minLength: 1, maxLength: 300, must: 'be a postal address' })),
+  tax_number: Type.Optional(Type.String({ minLength: 1, maxLength: 50, must: 'be a tax number' })),
+}
+
 const settings = {
+  ...party,
   /** Sets the tax on the charges of a parcel. */
   tax_percent: Type.Optional(Percent),
   /** Sets the percentage that is withheld from what recipients paid. */
@@ -51,9 +58,10 @@ const toMoney = (money: Static<typeof Money>) => ({
   payable_when: money.payable_when ?? 'handed_over',
   payable_after_days: money.payable_after_days ?? 0,
   four_eyes: money.four_eyes ?? false,
-  accept_after_days: money.accept_after_days ?? 3,
+  objection_hours: money.objection_hours ?? 24,
   invoice_mask: money.invoice_mask ?? 'CFX-YY-MM-#####',
   invoice_ref_mask: money.invoice_ref_mask ?? 'MI-####',
+  credit_note_mask: money.credit_note_mask ?? 'CN-YY-MM-#####',
   cash_ceiling: money.cash_ceiling?.toFixed(2) ?? null,
 })
 
@@ -76,13 +84,23 @@ const rateCard = defineFields(
 
 const merchant = defineFields(
   {
+    ...party,
     ...payable,
     /** true: invoices deduct no charges, and the merchant pays the charges separately. */
     charges_apart: Type.Optional(Type.Boolean()),
-    /** Receives the messages of rules on invoice.deposited. */
+    /** Receives the messages of rules on invoices. */
     phone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
   },
-  ({ payable_when = null, payable_after_days = null, charges_apart = false, phone = null }) => ({
+  ({
+    postal_address = null,
+    tax_number = null,
+    payable_when = null,
+    payable_after_days = null,
+    charges_apart = false,
+    phone = null,
+  }) => ({
+    postal_address,
+    tax_number,
     payable_when,
     payable_after_days,
     charges_apart,
@@ -92,7 +110,9 @@ const merchant = defineFields(
 
 /** Adds taxes, fees and the terms of payment to the company file. */
 export const moneyPart: CompanyPart = {
-  tenant: defineFields(settings, ({ tax_percent = 0, withholding_percent = 0, money = {} }) => ({
+  tenant: defineFields(settings, ({ tax_percent = 0, withholding_percent = 0, money = {}, ...given }) => ({
+    postal_address: given.postal_address ?? null,
+    tax_number: given.tax_number ?? null,
     tax_percent: tax_percent.toFixed(2),
     withholding_percent: withholding_percent.toFixed(2),
     ...toMoney(money),
@@ -100,10 +120,6 @@ export const moneyPart: CompanyPart = {
   rateCard,
   merchant,
   checkStored: async (tx, file) => ({ ...(await findPhoneErrors(tx, file)), ...(await findZoneErrors(tx, file)) }),
-  beforeChange: (tx, { tenant }) => {
-    const { money = {} } = tenant as { money?: Static<typeof Money> }
-    return keepApprovals(tx, tenant.id, toMoney(money).accept_after_days)
-  },
 }
 
 const findPhoneErrors = async (tx: Tx, { tenant, merchants }: TenantFile | MerchantsFile): Promise<FieldErrors> => {

@@ -3,16 +3,20 @@ import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from 
 import { Reason } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { Amount, mostCollected, Waybill, Waybills } from './fields.ts'
-import { findInvoice, unknownInvoice } from './invoices.ts'
+import { findInvoice, presentInvoice, unknownInvoice } from './invoices.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockParcels, nextLineSql, readClock } from './parcels.ts'
 import { invoiceTermsSql, paidSql } from './payable.ts'
+import { addVersion } from './versions.ts'
 
 // Lets a merchant dispute parcels of an invoice: their part of its total is held until staff settle the dispute.
 
 export const Dispute = defineBody('Dispute', { waybill_numbers: Waybills, reason: Reason })
 
-/** Holds back the part that parcels add to the total of a submitted invoice; the rest of the invoice proceeds. */
+/**
+ * Holds back the part that parcels add to the total of a submitted invoice. The rest of the invoice proceeds; with
+ * nothing left to pay, the invoice waits.
+ */
 export const disputeParcels = async (
   tx: Tx,
   { tenant, merchantId, id: number, body }: Call<Static<typeof Dispute>>,
@@ -20,7 +24,7 @@ export const disputeParcels = async (
   const { waybill_numbers: waybills, reason } = body
   const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
   if (!invoice) return unknownInvoice
-  const { invoice_id, invoice_no, merchant_id, state, total } = invoice
+  const { invoice_id, invoice_no, merchant_id, state } = invoice
   if (state !== 'submitted')
     return refuse('invoice_no', `The invoice is ${state}: only a submitted one can be disputed.`)
   await lockParcels(tx, tenant, waybills)
@@ -36,17 +40,18 @@ export const disputeParcels = async (
     }),
   )
   if (refused) return refused
-  const held = rows.reduce((sum, { amount }) => sum + amount, 0)
-  if (Math.round((total - held) * 100) <= 0) return refuse('waybill_numbers', nothingLeft)
-  const { journalId, today } = await readClock(tx, tenant)
+  const held = Number(rows.reduce((sum, { amount }) => sum + amount, 0).toFixed(2))
+  const clock = await readClock(tx, tenant)
+  const { journalId, today } = clock
   await tx.client.query(disputeSql, [tenant, invoice_id, waybills, journalId, today, reason])
-  const text = 'update invoices set total = total - $3 where tenant_id = $1 and invoice_id = $2'
-  await tx.client.query(text, [tenant, invoice_id, held.toFixed(2)])
+  await tx.client.query(addToTotalSql, [tenant, invoice_id, -held])
+  const change = { kind: 'disputed', issuedOn: today, credited: held > 0 ? held : undefined, reason } as const
+  await addVersion(tx, tenant, invoice, clock, change)
   await bookJournal(tx, tenant, journalId, waybills)
   return { kind: 'done', data: waybills, objects: waybills }
 }
 
-const nothingLeft = 'Nothing would be left to pay: ask the courier company to reject or cancel the invoice instead.'
+const addToTotalSql = 'update invoices set total = total + $3 where tenant_id = $1 and invoice_id = $2'
 
 /** Selects the amount that each parcel adds to the total of the invoice $2. */
 const disputableSql = `
@@ -80,14 +85,14 @@ export const DisputeSettlement = defineBody('DisputeSettlement', {
 
 /**
  * Releases the amount held for parcels that the merchant disputes on this invoice, with an adjustment. The merchant's
- * next invoice takes both.
+ * next invoice takes both; an invoice that waits because it has nothing to pay takes them itself.
  */
 export const settleDispute = async (
   tx: Tx,
   { tenant, by, id: number, body }: Call<Static<typeof DisputeSettlement>>,
 ): Promise<Acted<string[]>> => {
   const { waybill_numbers: waybills, adjustment = 0, reason } = body
-  const invoice = await findInvoice(tx, tenant, number)
+  const invoice = await findInvoice(tx, tenant, number, { lock: true })
   if (!invoice) return unknownInvoice
   await lockParcels(tx, tenant, waybills)
   const values = [tenant, invoice.merchant_id, waybills]
@@ -100,9 +105,17 @@ export const settleDispute = async (
   if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall}, ${most}.`]
   const refused = refuseAny(errors)
   if (refused) return refused
-  const { journalId, today } = await readClock(tx, tenant)
-  await tx.client.query(releaseSql, [...values, journalId, today, by.name, reason, adjustment])
+  const clock = await readClock(tx, tenant)
+  const { journalId, today } = clock
+  const isWaiting = invoice.state === 'submitted' && invoice.total <= 0
+  const taker = isWaiting ? invoice.invoice_id : null
+  await tx.client.query(releaseSql, [...values, journalId, today, by.name, reason, adjustment, taker])
   await bookJournal(tx, tenant, journalId, waybills)
+  if (isWaiting) {
+    const released = [...open.values()].reduce((sum, held) => sum + held + adjustment, 0)
+    await tx.client.query(addToTotalSql, [tenant, invoice.invoice_id, released.toFixed(2)])
+    await presentInvoice(tx, tenant, invoice, clock, 'settled')
+  }
   return { kind: 'done', data: waybills, objects: waybills }
 }
 
@@ -130,8 +143,8 @@ const findOpen = async (
 
 const releaseSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, adjustment,
-    refers_to, booked_on, staff_name, reason)
-  select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7
+    refers_to, booked_on, staff_name, reason, invoice_id)
+  select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7, $9
   from money_lines line where ${isOpenSql} and waybill_number = any($3::text[]) returning tenant_id`
 
 export const Compensation = defineBody('Compensation', { waybill_number: Waybill, amount: Amount, reason: Reason })

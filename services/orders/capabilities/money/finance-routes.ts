@@ -11,7 +11,6 @@ import { addWaybillReads } from '../../core/tracking/waybill-routes.ts'
 import { amountFields, InvoiceLine, lineColumnsSql, sumsSql } from './amounts.ts'
 import { Compensation, compensate } from './disputes.ts'
 import { Amount, nullable } from './fields.ts'
-import { stateSql } from './invoices.ts'
 import { hasLaterSql } from './parcels.ts'
 
 const maxNumbers = 500
@@ -118,8 +117,8 @@ const parcelMoneySql = (isWanted: string): string => `
       bool_or(is_held) as is_held
     from orders left join line on line.tenant_id = orders.tenant_id and line.waybill_number = orders.waybill_number
       left join (
-        select invoices.tenant_id, invoice_id, invoice_no, invoice_ref_no, paid_on, ${stateSql} as state
-        from invoices join tenants on tenants.tenant_id = invoices.tenant_id where invoices.tenant_id = $1
+        select invoices.tenant_id, invoice_id, invoice_no, invoice_ref_no, paid_on, invoices.state
+        from invoices where invoices.tenant_id = $1
           and invoices.state <> 'draft'
       ) seen on seen.tenant_id = line.tenant_id and seen.invoice_id = line.invoice_id
         and (is_live or line.kind = 'compensated')

@@ -1,6 +1,38 @@
 import { query } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { listSeries } from './make-invoices.ts'
+import type { Clock } from './parcels.ts'
+
+/** Lists the settings that number documents. */
+const masks = ['invoice_mask', 'invoice_ref_mask', 'credit_note_mask'] as const
+type Masks = Readonly<Record<(typeof masks)[number], string>>
+
+/**
+ * Takes the next number of a mask, without gaps: other requests that number a document of the tenant wait for the end
+ * of this transaction.
+ */
+export const takeNumber = async (tx: Tx, tenant: string, name: keyof Masks, { today }: Clock): Promise<string> => {
+  const { rows } = await tx.client.query(`select ${name} as mask from tenants where tenant_id = $1`, [tenant])
+  const filled = fillDate(rows[0].mask, today)
+  const { rows: counted } = await tx.client.query(countSql, [tenant, toSeries(filled)])
+  return filled.replace(/#+/, digits => String(counted[0].last_number).padStart(digits.length, '0'))
+}
+
+const toSeries = (filled: string): string => filled.replace(/#+/, '#')
+
+const countSql = `
+  insert into invoice_counters (tenant_id, series, last_number) values ($1, $2, 1)
+  on conflict (tenant_id, series) do update set last_number = invoice_counters.last_number + 1 returning last_number`
+
+/** Fills the parts of a day, such as `2026-02-19`, into a mask. */
+export const fillDate = (mask: string, day: string): string => {
+  const [year = '', month = '', date = ''] = day.split('-')
+  return mask.replaceAll('YYYY', year).replaceAll('YY', year.slice(2)).replaceAll('MM', month).replaceAll('DD', date)
+}
+
+/** Lists the series of numbers that the masks have on some days, each once. */
+const listSeries = (found: Masks, days: readonly string[]): string[] => [
+  ...new Set(masks.flatMap(mask => days.map(day => toSeries(fillDate(found[mask], day))))),
+]
 
 /**
  * Leaves out the numbers that invoices may have got since the backup, in each series of the days since then. Returns
@@ -9,7 +41,7 @@ import { listSeries } from './make-invoices.ts'
 export const repairInvoices = async (tx: Tx, tenant: string, since: Date | undefined) => {
   if (!since) return { skipped_invoices: 0 }
   const [found] = await query<Found>(tx)`
-    select invoice_mask, invoice_ref_mask,
+    select invoice_mask, invoice_ref_mask, credit_note_mask,
       1 + extract(epoch from clock_timestamp() - ${since}::timestamptz) / 86400 as days,
       array(
         select day::date::text from generate_series((${since}::timestamptz at time zone time_zone)::date,
@@ -25,7 +57,7 @@ export const repairInvoices = async (tx: Tx, tenant: string, since: Date | undef
       group by date_trunc('day', made_at, 'UTC')
     ) days`
   const skipped = 10 * Math.ceil(Number(found.days)) * Math.max(1, Number(busiest?.made ?? 0), Number(found.merchants))
-  const series = listSeries([found.invoice_mask, found.invoice_ref_mask], found.dates)
+  const series = listSeries(found, found.dates)
   await query(tx)`
     insert into invoice_counters (tenant_id, series, last_number)
     select ${tenant}, series, ${skipped} from unnest(${series}::text[]) as series
@@ -34,9 +66,7 @@ export const repairInvoices = async (tx: Tx, tenant: string, since: Date | undef
   return { skipped_invoices: skipped }
 }
 
-interface Found {
-  readonly invoice_mask: string
-  readonly invoice_ref_mask: string
+interface Found extends Masks {
   readonly days: string
   readonly dates: readonly string[]
   readonly merchants: string

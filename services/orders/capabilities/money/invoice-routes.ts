@@ -1,20 +1,19 @@
-import type { Readable } from 'node:stream'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { id, listQuery, oneOf } from '@courier/shared/lists/filters.ts'
 import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyInstance } from 'fastify'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type pg from 'pg'
 import { readScope, refuseRoles } from '../../core/access/merchant.ts'
 import { addAction, defineBody } from '../../core/actions/action.ts'
 import { Reason } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import type { InvoiceJob } from '../labels/draw-invoice.ts'
+import type { Document } from '../labels/draw-invoice.ts'
 import type { Printer } from '../labels/printer.ts'
-import { InvoiceLine, lineColumnsSql } from './amounts.ts'
+import { InvoiceLine } from './amounts.ts'
 import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
 import { Dispute, DisputeSettlement, disputeParcels, settleDispute } from './disputes.ts'
 import { InvoiceParams } from './fields.ts'
@@ -28,17 +27,18 @@ import {
   type InvoiceRow,
   invoiceColumns,
   invoiceStates,
+  isNumber,
   payCharges,
   payment,
-  stateSql,
 } from './invoices.ts'
 import { Made, makeInvoices, NewInvoices } from './make-invoices.ts'
+import { CreditNote, findCreditNote, findLetterhead, listVersions, readLines, Version } from './versions.ts'
 
 export interface InvoiceOptions {
   readonly pool: pg.Pool
   /** Draws a PDF in a thread; undefined when there are too many jobs. */
   readonly printer: Printer
-  /** Is called after an invoice is paid, for merchants' webhooks. */
+  /** Is called after an invoice is submitted or paid, for merchants' webhooks. */
   readonly onChanged: (tenant: string) => void
 }
 
@@ -48,15 +48,37 @@ const InvoiceQuery = listQuery(cursorFields, {
 })
 const cursors = listCursor(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
 
-const InvoiceWithLines = Type.Composite([Invoice, Type.Object({ lines: Type.Array(InvoiceLine) })], {
-  title: 'InvoiceWithLines',
+const InvoiceWithLines = Type.Composite(
+  [
+    Invoice,
+    Type.Object({
+      versions: Type.Array(Version, { description: 'The documents that the merchant saw, oldest first.' }),
+      lines: Type.Array(InvoiceLine),
+    }),
+  ],
+  { title: 'InvoiceWithLines' },
+)
+const OneQuery = Type.Object({
+  format: formatField('json', 'csv', 'pdf'),
+  version: Type.Optional(
+    Type.String({
+      maxLength: 5,
+      pattern: '^[1-9][0-9]*$',
+      must: 'be the number of a version',
+      description: 'The number of a version. Default: the newest.',
+    }),
+  ),
 })
+const CreditNoteParams = Type.Object({ credit_note_no: Type.String({ maxLength: 100 }) })
 const pdf = { schema: Type.String({ description: 'A PDF file.', examples: ['%PDF-1.3'] }) }
 
 /**
- * Adds the routes that read invoices: a list, and one invoice with its lines. A merchant sees its own, once submitted.
+ * Adds the routes that read invoices: a list, one invoice with its lines, and a credit note. A merchant sees its own,
+ * once submitted.
  */
-const addReads = (app: FastifyInstance, { pool, printer }: InvoiceOptions, listId: string, oneId: string): void => {
+const addReads = (app: FastifyInstance, options: InvoiceOptions, ids: readonly [string, string, string]): void => {
+  const { pool, printer } = options
+  const [listId, oneId, creditId] = ids
   const listing = {
     operationId: listId,
     summary: 'List invoices, newest first',
@@ -75,70 +97,110 @@ const addReads = (app: FastifyInstance, { pool, printer }: InvoiceOptions, listI
     operationId: oneId,
     summary: 'Read an invoice with its lines',
     params: InvoiceParams,
-    querystring: Type.Object({ format: formatField('json', 'csv', 'pdf') }),
-    response: {
-      200: jsonOrCsv('The invoice; CSV has only its lines.', InvoiceWithLines, InvoiceLine, { 'application/pdf': pdf }),
-      ...errorResponses(404),
-    },
+    querystring: OneQuery,
+    response: documentResponse('The invoice; CSV has only its lines.', InvoiceWithLines),
   }
-  app.get<{ Params: Static<typeof InvoiceParams>; Querystring: { format?: string } }>(
+  app.get<{ Params: Static<typeof InvoiceParams>; Querystring: Static<typeof OneQuery> }>(
     '/invoice/:invoice_no',
     { schema: reading },
     async (request, reply) => {
       const { tenant, merchantId } = readScope(request)
       const { format } = request.query
-      const data = await readInvoice(pool, tenant, merchantId, request.params.invoice_no)
-      const name = data.invoice_no.replace(/[^\w.-]/g, '_')
-      if (format === 'csv') return sendCsv(reply, `${name}.csv`, data.lines, InvoiceLine)
-      if (format !== 'pdf') return { data }
-      reply.header('content-disposition', `inline; filename="${name}.pdf"`).type('application/pdf')
-      return reply.send(await print(pool, printer, tenant, data))
+      const version = request.query.version === undefined ? undefined : Number(request.query.version)
+      const { letterhead, issued_on, ...data } = await readInvoice(
+        pool,
+        tenant,
+        merchantId,
+        request.params.invoice_no,
+        version,
+      )
+      const references = [`Reference ${data.invoice_ref_no}`, `Parcels until ${data.until}`]
+      if (data.version > 1) references.push(`Version ${data.version}`)
+      const paper = { ...data, number: data.invoice_no, issued_on, letterhead, references }
+      return sendDocument(reply, printer, tenant, format, data, { ...paper, title: 'Invoice' })
+    },
+  )
+  const crediting = {
+    operationId: creditId,
+    summary: 'Read a credit note with its lines',
+    params: CreditNoteParams,
+    querystring: Type.Pick(OneQuery, ['format']),
+    response: documentResponse('The credit note; CSV has only its lines.', CreditNote),
+  }
+  app.get<{ Params: Static<typeof CreditNoteParams>; Querystring: { format?: string } }>(
+    '/credit-note/:credit_note_no',
+    { schema: crediting },
+    async (request, reply) => {
+      const { tenant, merchantId } = readScope(request)
+      const number = request.params.credit_note_no
+      const found =
+        isNumber.test(number) &&
+        (await inTenant(pool, tenant, (tx: Tx) => findCreditNote(tx, tenant, merchantId, number)))
+      if (!found) throw notFound('credit note')
+      const { letterhead, ...data } = found
+      const { issued_on, lines, credited: total, charges_credited: charges_due } = data
+      const references = [`For invoice ${data.invoice_no}`, ...(data.reason ? [`Reason: ${data.reason}`] : [])]
+      const paper = { number, issued_on, letterhead, references, lines, total, charges_due }
+      return sendDocument(reply, printer, tenant, request.query.format, data, { ...paper, title: 'Credit note' })
     },
   )
 }
 
-const print = async (
-  pool: pg.Pool,
-  printer: InvoiceOptions['printer'],
+const documentResponse = (description: string, data: TObject) => ({
+  200: jsonOrCsv(description, data, InvoiceLine, { 'application/pdf': pdf }),
+  ...errorResponses(404),
+})
+
+/** Sends a document in the format of the request. */
+const sendDocument = (
+  reply: FastifyReply,
+  printer: Printer,
   tenant: string,
-  invoice: InvoiceJob['invoice'],
-): Promise<Readable> => {
-  const [letterhead] = await readInTenant<Pick<InvoiceJob, 'company' | 'currency'>>(pool, tenant, {
-    ...{ name: 'read_letterhead', values: [tenant] },
-    text: 'select name as company, currency from tenants where tenant_id = $1',
-  })
-  const pdf = letterhead && printer.print(tenant, { kind: 'invoice', ...letterhead, invoice })
-  if (pdf) return pdf
-  throw httpError('unavailable', 'Too many PDFs are being drawn at once. Repeat the request.', { retryAfterSeconds: 2 })
+  format: string | undefined,
+  data: { readonly lines: Static<typeof InvoiceLine>[] },
+  document: Document,
+) => {
+  const name = document.number.replace(/[^\w.-]/g, '_')
+  if (format === 'csv') return sendCsv(reply, `${name}.csv`, data.lines, InvoiceLine)
+  if (format !== 'pdf') return { data }
+  const drawn = printer.print(tenant, { kind: 'invoice', document })
+  if (!drawn)
+    throw httpError('unavailable', 'Too many PDFs are being drawn at once. Repeat the request.', {
+      retryAfterSeconds: 2,
+    })
+  reply.header('content-disposition', `inline; filename="${name}.pdf"`).type('application/pdf')
+  return reply.send(drawn)
 }
 
-/** Reads an invoice with its lines. Throws a 404 for an invoice that the caller may not see. */
-const readInvoice = (
-  pool: pg.Pool,
-  tenant: string,
-  merchantId: string | null,
-  number: string,
-): Promise<Static<typeof InvoiceWithLines>> =>
+/**
+ * Reads an invoice with its lines, as a version has them or else as they are. Throws a 404 for an invoice that the
+ * caller may not see.
+ */
+const readInvoice = (pool: pg.Pool, tenant: string, merchantId: string | null, number: string, wanted?: number) =>
   inTenant(pool, tenant, async (tx: Tx) => {
     const found = await findInvoice(tx, tenant, number, { merchantId })
     if (!found) throw notFound('invoice')
-    const { rows: lines } = await tx.client.query(linesSql, [tenant, found.invoice_id])
-    return { ...found, lines }
+    const versions = await listVersions(tx, tenant, found.invoice_id)
+    const version = versions.find(each => each.version === (wanted ?? found.version))
+    if (wanted !== undefined && !version) throw notFound('version')
+    const lines = await readLines(tx, tenant, found.invoice_id, version?.version)
+    const { total, charges_due } = version ?? found
+    return {
+      ...{ ...found, total, charges_due, version: version?.version ?? 0, versions, lines },
+      issued_on: version?.issued_on ?? null,
+      letterhead: version?.letterhead ?? (await findLetterhead(tx, tenant, found.merchant_id)),
+    }
   })
 
-const linesSql = `
-  select ${lineColumnsSql} from money_lines line where tenant_id = $1 and invoice_id = $2
-    order by waybill_number, line_no`
-
 const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
-  and ($2::bigint is null or submitted_at is not null) and ($3::text is null or ${stateSql} = $3)
+  and ($2::bigint is null or submitted_at is not null) and ($3::text is null or invoices.state = $3)
     and ($4::bigint is null or invoices.merchant_id = $4)
   and ($5::uuid is null or invoice_id < $5) order by invoices.tenant_id desc, invoice_id desc limit $6`
 
 /** Serves staff: makes invoices, decides on them, books their payment, and settles disputes. */
 export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
   const { pool, onChanged: onDone } = options
-  addReads(app, options, 'listAllInvoices', 'getAnyInvoice')
+  addReads(app, options, ['listAllInvoices', 'getAnyInvoice', 'getAnyCreditNote'])
   acceptJson(app)
   addAction(app, pool, {
     path: '/invoice',
@@ -148,8 +210,7 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
     describeNothing: made =>
       made.every(({ kind }) => kind === 'nothing_payable') ? 'No Money Was Payable Until That Day' : undefined,
     summary: 'Invoice what is payable to one merchant or to all',
-    description:
-      'A merchant whose charges are above its COD gets no invoice: the next one brings the difference forward.',
+    description: 'A merchant whose charges are above its COD gets no invoice: the next one takes the lines.',
     body: NewInvoices,
     data: Type.Array(Made),
     act: makeInvoices,
@@ -161,6 +222,7 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
       operationId,
       summary,
       action,
+      onDone,
       message: 'Invoice Updated Successfully',
       body:
         step === 'reject' || step === 'cancel'
@@ -198,7 +260,8 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
     summary: 'Settle the dispute of parcels',
     message: 'Dispute Settled Successfully',
     description:
-      'Releases what is held, with an adjustment for each parcel: the next invoice of the merchant takes both.',
+      'Releases what is held, with an adjustment for each parcel: the next invoice of the merchant takes both, or this one if nothing else is left to pay.',
+    onDone,
     body: DisputeSettlement,
     act: settleDispute,
   })
@@ -211,13 +274,18 @@ const decisions = [
   ['submit', 'submitInvoice', 'Submit a draft to the merchant', 'invoice.submitted'],
   ['approve', 'approveInvoice', 'Approve a submitted invoice', 'invoice.approved'],
   ['reject', 'rejectInvoice', 'Reject a submitted invoice', 'invoice.rejected'],
-  ['cancel', 'cancelInvoice', 'Cancel an unpaid invoice: its parcels are free for the next one', 'invoice.cancelled'],
+  [
+    'cancel',
+    'cancelInvoice',
+    'Cancel an unpaid invoice: its parcels are free for the next one, and a credit note takes back what was submitted',
+    'invoice.cancelled',
+  ],
 ] as const
 
 /** Shows a merchant its invoices, and takes its approval and its disputes. */
 export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
   const { pool } = options
-  addReads(app, options, 'listInvoices', 'getInvoice')
+  addReads(app, options, ['listInvoices', 'getInvoice', 'getCreditNote'])
   refuseRoles(app, 'clerk')
   acceptJson(app)
   addAction(app, pool, {
@@ -238,7 +306,7 @@ export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = 
     summary: 'Dispute parcels of a submitted invoice',
     message: 'Parcels Disputed Successfully',
     description:
-      'Holds what the parcels add to the total until the courier company settles the dispute; the rest is paid.',
+      'Holds what the parcels add to the total until the courier company settles the dispute; the rest is paid. Makes a new version of the invoice, and a credit note if the total falls.',
     body: Dispute,
     act: disputeParcels,
   })

@@ -1,3 +1,4 @@
+import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { type Acted, type Call, defineBody, refuse } from '../../core/actions/action.ts'
 import { Day } from '../../core/actions/fields.ts'
@@ -6,8 +7,9 @@ import type { Tx } from '../../core/database/tables.ts'
 import type { LockedOrder } from '../../core/moves/move-points.ts'
 import { BankReference, nullable, sum } from './fields.ts'
 import { bookJournal } from './ledger.ts'
-import { lockParcels, readClock } from './parcels.ts'
+import { type Clock, lockParcels, readClock } from './parcels.ts'
 import { invoiceTermsSql, paidSql } from './payable.ts'
+import { addVersion } from './versions.ts'
 
 // Takes an invoice from draft to payment (docs/money.md#invoices).
 
@@ -25,12 +27,18 @@ export const Invoice = Type.Object(
       { examples: ['submitted'] },
     ),
     parcels: Type.Integer({ examples: [50] }),
-    brought_forward: sum('The part of `total` from lines that an earlier invoice left.', 0),
-    total: sum('The amount that the courier company pays.', 15877.2),
+    total: sum(
+      'The amount that the courier company pays. At 0 or below the invoice waits until its disputes are settled.',
+      15877.2,
+    ),
     charges_due: sum('The charges that the merchant pays separately.', 0),
     made_by: Type.String({ examples: ['Chamari'] }),
     made_at: Type.String(),
     submitted_at: nullable(),
+    objection_until: nullable(
+      'Only the merchant approves the invoice before this time; then it is approved unless something is disputed.',
+    ),
+    version: Type.Integer({ description: 'The newest version; 0: a draft.', examples: [1] }),
     decided_by: nullable(
       'Names who approved, rejected or cancelled the invoice; null before a decision, and after an approval because nobody objected in time.',
     ),
@@ -44,33 +52,11 @@ export const Invoice = Type.Object(
 )
 export type Invoice = Static<typeof Invoice>
 
-/** Selects the state of an invoice. A submitted invoice is approved if nobody objects in time. */
-export const stateSql = `case when invoices.state = 'submitted'
-  and submitted_at + make_interval(days => accept_after_days) <= now()
-    then 'approved' else invoices.state end`
-
-/**
- * Stores approvals by silence before a longer time to object takes them back: they may be in a pay file. Citus refuses
- * an update that adds an interval to a column itself.
- */
-export const keepApprovals = (tx: Tx, tenant: string, acceptAfterDays: number): Promise<unknown> =>
-  tx.client.query(
-    `with silent as materialized (
-      select invoice_id, submitted_at + make_interval(days => accept_after_days) as decided_at
-      from invoices join tenants on tenants.tenant_id = invoices.tenant_id
-      where invoices.tenant_id = $1 and accept_after_days < $2 and invoices.state = 'submitted'
-        and ${stateSql} = 'approved'
-      for update of invoices
-    )
-    update invoices set state = 'approved', decided_at = silent.decided_at from silent
-    where tenant_id = $1 and invoices.invoice_id = silent.invoice_id`,
-    [tenant, acceptAfterDays],
-  )
-
 export const invoiceColumns = `invoice_no, invoice_ref_no, invoices.merchant_id::float8,
-  merchants.name as merchant_name, until::text, ${stateSql} as state,
-  parcels, brought_forward::float8, total::float8, charges_due::float8, made_by, ${isoTime('made_at')} as made_at,
-  ${isoTime('submitted_at')} as submitted_at, decided_by, ${isoTime('decided_at')} as decided_at, reason,
+  merchants.name as merchant_name, until::text, invoices.state,
+  parcels, total::float8, charges_due::float8, made_by, ${isoTime('made_at')} as made_at,
+  ${isoTime('submitted_at')} as submitted_at, ${isoTime('objection_until')} as objection_until, invoices.version,
+  decided_by, ${isoTime('decided_at')} as decided_at, reason,
   ${isoTime('deposited_at')} as deposited_at, bank_reference, paid_on::text`
 
 /** Joins the tables that `invoiceColumns` come from. */
@@ -83,6 +69,8 @@ export interface InvoiceRow extends Invoice {
   readonly invoice_id: string
   readonly submitted_by: string | null
   readonly four_eyes: boolean
+  /** Only the merchant may approve it now. */
+  readonly is_objectable: boolean
   readonly charges_reference: string | null
   readonly currency: string
   /** No one gets a message when the invoice is paid. */
@@ -90,6 +78,7 @@ export interface InvoiceRow extends Invoice {
 }
 
 const findSql = `select ${invoiceColumns}, invoice_id, submitted_by, four_eyes, charges_reference, currency,
+  coalesce(objection_until > clock_timestamp(), false) as is_objectable,
   not (messaging and phone is not null) as is_silent ${fromInvoicesSql}
   and (invoice_no = $2 or invoice_ref_no = $2)
     and ($3::bigint is null or invoices.merchant_id = $3 and submitted_at is not null)
@@ -122,7 +111,7 @@ const steps = {
 } as const
 export type Step = keyof typeof steps
 
-/** Takes an invoice one step further. A cancelled invoice keeps its numbers and frees its lines. */
+/** Takes an invoice one step further. A cancelled invoice keeps its documents and frees its lines. */
 export const decideInvoice = async (
   tx: Tx,
   step: Step,
@@ -130,27 +119,90 @@ export const decideInvoice = async (
 ): Promise<Acted<Invoice>> => {
   const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
   if (!invoice) return unknownInvoice
-  const { invoice_id: id, state, four_eyes, submitted_by } = invoice
+  const { invoice_id: id, state } = invoice
   const from: readonly string[] = steps[step].from
   const { to } = steps[step]
   if (!from.includes(state))
     return refuse('invoice_no', `The invoice is ${state}: only one that is ${from.join(' or ')} can be ${to}.`)
-  if (step === 'approve' && merchantId === null && four_eyes && submitted_by === name)
-    return refuse('invoice_no', `${name} submitted it: a second person must approve it.`)
+  const refused = step === 'approve' && refuseApproval(invoice, merchantId === null ? name : undefined)
+  if (refused) return refused
   if (step === 'cancel' && invoice.charges_reference) return refuse('invoice_no', 'Its charges were paid.')
-  const { now } = await readClock(tx, tenant)
+  const clock = await readClock(tx, tenant)
   const columns = step === 'submit' ? ['submitted_by', 'submitted_at'] : ['decided_by', 'decided_at']
   const by = merchantId === null ? name : `merchant ${name}`
   await tx.client.query(
     `update invoices set state = $3, ${columns[0]} = $4, ${columns[1]} = $5, reason = coalesce($6, reason)
       where tenant_id = $1 and invoice_id = $2`,
-    [tenant, id, to, by, now, reason],
+    [tenant, id, to, by, clock.now, reason],
   )
-  if (step === 'cancel') await tx.client.query(freeSql, [tenant, id])
+  if (step === 'submit') await presentInvoice(tx, tenant, invoice, clock, 'submitted')
+  if (step === 'cancel') await releaseLines(tx, tenant, invoice, clock, reason)
   return readAgain(tx, tenant, number, [invoice.invoice_no])
 }
 
+/** Refuses an approval that comes too early, of nothing, or by the person who submitted it. `staff` names staff. */
+const refuseApproval = (invoice: InvoiceRow, staff: string | undefined) => {
+  const { total, charges_due, four_eyes, submitted_by, is_objectable, objection_until } = invoice
+  if (total < 0 || (total === 0 && charges_due === 0))
+    return refuse('invoice_no', 'It has nothing to pay while parcels are disputed: settle the dispute, or cancel it.')
+  if (staff === undefined) return undefined
+  if (is_objectable)
+    return refuse('invoice_no', `Only the merchant approves it before ${objection_until}: it may dispute parcels.`)
+  if (four_eyes && submitted_by === staff)
+    return refuse('invoice_no', `${staff} submitted it: a second person must approve it.`)
+  return undefined
+}
+
+/** Gives the merchant a new version of a submitted invoice, with the company's time to object to it. */
+export const presentInvoice = async (
+  tx: Tx,
+  tenant: string,
+  invoice: InvoiceRow,
+  clock: Clock,
+  kind: 'submitted' | 'settled',
+): Promise<void> => {
+  const { invoice_id, invoice_no, invoice_ref_no, merchant_id, currency, is_silent } = invoice
+  const { rows } = await tx.client.query(objectionSql, [tenant, clock.now])
+  const { objection_until, object_until } = rows[0]
+  const setSql = 'update invoices set objection_until = $3 where tenant_id = $1 and invoice_id = $2 returning total'
+  const { rows: changed } = await tx.client.query(setSql, [tenant, invoice_id, objection_until])
+  await addVersion(tx, tenant, invoice, clock, { kind, issuedOn: clock.today })
+  const total = Number(changed[0].total).toFixed(2)
+  const details = JSON.stringify({ invoice_no, invoice_ref_no, total, currency, object_until })
+  await tx.client.query(logSql, [tenant, merchant_id, 'invoice.submitted', [''], [''], clock.now, is_silent, details])
+}
+
+/** Selects the end of the time to object: for programs, and in the company's time zone for people. */
+const objectionSql = `
+  select until as objection_until, to_char(until at time zone time_zone, 'YYYY-MM-DD HH24:MI') as object_until
+  from (
+    select $2::timestamptz + make_interval(hours => objection_hours) as until, time_zone from tenants
+    where tenant_id = $1
+  ) company`
+
+/**
+ * Frees the lines of a cancelled invoice, which its last version names. A credit note takes back what was submitted.
+ */
+const releaseLines = async (tx: Tx, tenant: string, invoice: InvoiceRow, clock: Clock, reason: string | undefined) => {
+  const issued = invoice.submitted_at === null ? undefined : invoice.total
+  const issuedOn = issued === undefined ? null : clock.today
+  await addVersion(tx, tenant, invoice, clock, { kind: 'cancelled', issuedOn, credited: issued, reason })
+  await tx.client.query(freeSql, [tenant, invoice.invoice_id])
+}
+
 const freeSql = 'update money_lines set invoice_id = null where tenant_id = $1 and invoice_id = $2'
+
+/**
+ * Approves submitted invoices to which nobody objected in time, unless a dispute leaves nothing to pay. Returns how
+ * many.
+ */
+export const approveUndisputed: DeleteExpired = async (tx, tenant) =>
+  (await tx.client.query(approveUndisputedSql, [tenant])).rowCount ?? 0
+
+const approveUndisputedSql = `
+  update invoices set state = 'approved', decided_at = now()
+  where tenant_id = $1 and state = 'submitted' and objection_until <= now()
+    and (total > 0 or total = 0 and charges_due > 0)`
 
 /** Returns the invoice as the transaction wrote it. */
 const readAgain = async (

@@ -4,12 +4,15 @@ import type { Tx } from '../../core/database/tables.ts'
 const merchantSql = `'merchant:' || line.merchant_id`
 
 /** Lists the pairs of accounts that a delivery or return books: debit, credit, amount. */
-const movePairs = [
+const listMovePairs = (withholding: string) => [
   ['line.cash_account', merchantSql, 'line.cod'],
   [merchantSql, "'delivery_revenue'", 'line.delivery + line.cod_fee'],
   [merchantSql, "'returns_revenue'", 'line.return_fee'],
-  [merchantSql, "'tax'", 'line.tax + line.withholding'],
+  [merchantSql, "'tax'", 'line.tax'],
+  [merchantSql, withholding, 'line.withholding'],
 ]
+/** Names the account of a line's withholding: an earlier version, which stored no rates, booked it with the tax. */
+const withholdingSql = `case when line.withholding_percent is null then 'tax' else 'withholding' end`
 const laterPairs = [
   ["'compensation'", merchantSql, 'line.compensation'],
   ["'differences'", merchantSql, 'line.adjustment'],
@@ -45,7 +48,7 @@ export const transfersOfMovesSql = (lines: string): string => `
         sum(cod_fee) as cod_fee,
         sum(return_fee) as return_fee, sum(tax) as tax, sum(withholding) as withholding
       from ${lines} group by 1, 2, 3, 4
-    ) line ${lateralSql(movePairs)}
+    ) line ${lateralSql(listMovePairs(`'withholding'`))}
     where amount > 0 group by 1, 2, 3, 5`
 
 /**
@@ -55,7 +58,7 @@ export const transfersOfMovesSql = (lines: string): string => `
 export const transfersOfAllSql = ({ lines = 'true', documents = 'true' } = {}): string =>
   transfersSql(`(
       select line.journal_id, debit, credit, amount, line.booked_on
-        from money_lines line ${lateralSql([...movePairs, ...laterPairs])}
+        from money_lines line ${lateralSql([...listMovePairs(withholdingSql), ...laterPairs])}
       where line.tenant_id = $1 and ${lines} and amount <> 0
       union all
       select banked_by, 'bank', case when method = 'cash' then 'office' else cash_account end, cod, document.booked_on

@@ -17,7 +17,7 @@ const statuses = [
 ]
 
 t.test('lines after a delivery', async t => {
-  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses } })
+  const fixture = await ordersFixture(t, { file: { ...tenantFile({ money: { objection_hours: 0 } }), statuses } })
   const { make, move, request, staffOf, staffGet, get, pool, rows, booksToken } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
@@ -209,17 +209,6 @@ t.test('lines after a delivery', async t => {
     t.equal((await settle(first)).status, 200)
     t.equal((await settle(first)).status, 422)
     t.match(await invoice(), { kind: 'made', total: 550 })
-  })
-
-  t.test('refuses a dispute of a whole invoice', async t => {
-    await deliver('DM93000041')
-    t.equal((await handOver(1000)).status, 200)
-    const { invoice_no: no } = await invoice()
-    await post(`/invoice/${no}/submit`, {})
-    const body = { waybill_numbers: ['DM93000041'], reason: 'Lost' }
-    t.match((await request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)).body.errors, {
-      waybill_numbers: [/Nothing would be left/],
-    })
   })
 
   t.test('a lost parcel is compensated once', async t => {

@@ -2,8 +2,9 @@ import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, defineBody, refuse } from '../../core/actions/action.ts'
 import { Day } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { takeNumber } from './invoice-numbers.ts'
 import { chargesSql } from './ledger.ts'
-import { type Clock, hasLaterSql, lockTakeBacks, readClock } from './parcels.ts'
+import { hasLaterSql, lockTakeBacks, readClock } from './parcels.ts'
 import { isUninvoicedSql, paidSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
 
 export const Made = Type.Object(
@@ -13,7 +14,7 @@ export const Made = Type.Object(
     invoice_no: Type.Optional(Type.String()),
     invoice_ref_no: Type.Optional(Type.String()),
     total: Type.Number({
-      description: 'The amount owed to the merchant; below zero, the next invoice brings it forward.',
+      description: 'The amount owed to the merchant; below zero, the next invoice takes it.',
     }),
   },
   { title: 'MadeInvoice' },
@@ -60,9 +61,10 @@ const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { un
     await tx.client.query('rollback to savepoint invoice')
     return { merchant_id, kind: 'nothing_payable', total }
   }
-  const [invoice_no, invoice_ref_no] = await takeNumbers(tx, tenant, clock)
+  const invoice_no = await takeNumber(tx, tenant, 'invoice_mask', clock)
+  const invoice_ref_no = await takeNumber(tx, tenant, 'invoice_ref_mask', clock)
   const values = [tenant, clock.journalId, merchant_id, invoice_no, invoice_ref_no, until, sums.parcels]
-  await tx.client.query(insertSql, [...values, sums.brought_forward, total, charges_due, by.name, clock.now])
+  await tx.client.query(insertSql, [...values, total, charges_due, by.name, clock.now])
   return { merchant_id, kind: 'made', invoice_no, invoice_ref_no, total }
 }
 
@@ -83,8 +85,6 @@ const isUndoneLaterSql = `exists (
 /** Takes the lines up to the day $4 for the invoice $3, except those that another invoice takes meanwhile. */
 const takeSql = `
   with terms as (${termsSql} and merchants.merchant_id = $2
-  ), earlier as (
-    select max(until) as until from invoices where tenant_id = $1 and merchant_id = $2 and state <> 'cancelled'
   ), line as (
     update money_lines line set invoice_id = $3 from terms
     where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
@@ -94,44 +94,10 @@ const takeSql = `
   )
   select count(distinct line.waybill_number)::int as parcels,
     coalesce(sum(${paidSql}), 0)::float8 as total,
-    coalesce(sum(case when charges_apart then ${chargesSql} end), 0)::float8 as charges_due,
-    coalesce(sum(case when booked_on <= earlier.until then ${paidSql} end), 0)::float8 as brought_forward
-  from line cross join terms cross join earlier`
+    coalesce(sum(case when charges_apart then ${chargesSql} end), 0)::float8 as charges_due
+  from line cross join terms`
 
 const insertSql = `
   insert into invoices (tenant_id, invoice_id, merchant_id, invoice_no, invoice_ref_no, until, state, parcels,
-    brought_forward, total, charges_due, made_by, made_at)
-  values ($1, $2, $3, $4, $5, $6, 'draft', $7, $8, $9, $10, $11, $12)`
-
-/**
- * Takes the next two numbers, without gaps: other requests that number an invoice of the tenant wait for the end of
- * this transaction.
- */
-const takeNumbers = async (tx: Tx, tenant: string, { today }: Clock): Promise<[invoiceNo: string, refNo: string]> => {
-  const { rows } = await tx.client.query('select invoice_mask, invoice_ref_mask from tenants where tenant_id = $1', [
-    tenant,
-  ])
-  const take = async (mask: string): Promise<string> => {
-    const filled = fillDate(mask, today)
-    const { rows: counted } = await tx.client.query(countSql, [tenant, toSeries(filled)])
-    return filled.replace(/#+/, digits => String(counted[0].last_number).padStart(digits.length, '0'))
-  }
-  return [await take(rows[0].invoice_mask), await take(rows[0].invoice_ref_mask)]
-}
-
-const toSeries = (filled: string): string => filled.replace(/#+/, '#')
-
-/** Lists the series of numbers that the masks have on some days, each once. */
-export const listSeries = (masks: readonly string[], days: readonly string[]): string[] => [
-  ...new Set(masks.flatMap(mask => days.map(day => toSeries(fillDate(mask, day))))),
-]
-
-const countSql = `
-  insert into invoice_counters (tenant_id, series, last_number) values ($1, $2, 1)
-  on conflict (tenant_id, series) do update set last_number = invoice_counters.last_number + 1 returning last_number`
-
-/** Fills the parts of a day, such as `2026-02-19`, into a mask. */
-export const fillDate = (mask: string, day: string): string => {
-  const [year = '', month = '', date = ''] = day.split('-')
-  return mask.replaceAll('YYYY', year).replaceAll('YY', year.slice(2)).replaceAll('MM', month).replaceAll('DD', date)
-}
+    total, charges_due, made_by, made_at)
+  values ($1, $2, $3, $4, $5, $6, 'draft', $7, $8, $9, $10, $11)`

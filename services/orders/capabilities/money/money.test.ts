@@ -44,13 +44,15 @@ t.test('money', async t => {
     // Galle: 450. Fee: 1 % of 2,500. Tax: 18 % of 475. Withholding: 2 % of 2,500.
     t.strictSame(numbers(line, ...charges), [2500, 450, 25, 0, 85.5, 50])
     t.match(line, { kind: 'delivered', method: 'cash', cash_account: 'rider:Nimal', staff_name: 'Kamal Perera' })
+    t.match(line, { tax_percent: '18.00', withholding_percent: '2.00' })
     const transfers = await rows(
       'select debit, credit, amount::float8 from ledger_transfers where journal_id = $1 order by amount',
       [line.journal_id],
     )
     const merchant = `merchant:${line.merchant_id}`
     t.strictSame(transfers, [
-      { debit: merchant, credit: 'tax', amount: 135.5 },
+      { debit: merchant, credit: 'withholding', amount: 50 },
+      { debit: merchant, credit: 'tax', amount: 85.5 },
       { debit: merchant, credit: 'delivery_revenue', amount: 475 },
       { debit: 'rider:Nimal', credit: merchant, amount: 2500 },
     ])

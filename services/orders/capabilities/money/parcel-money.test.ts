@@ -5,7 +5,7 @@ import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 
 t.test('the money of a parcel', async t => {
-  const file = { ...tenantFile(), statuses: shortStatuses }
+  const file = { ...tenantFile({ money: { objection_hours: 0 } }), statuses: shortStatuses }
   const { make, move, request, staffOf, get, pool, readFacts } = await ordersFixture(t, { file })
   const token = await staffOf('Chamari')
   const { today } = await readFacts()

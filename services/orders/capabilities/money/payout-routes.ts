@@ -22,7 +22,7 @@ import {
 } from './bank-accounts.ts'
 import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
 import { MerchantParams } from './fields.ts'
-import { depositInvoice, Invoice, isNumber, payment, stateSql } from './invoices.ts'
+import { depositInvoice, Invoice, isNumber, payment } from './invoices.ts'
 import { lockParcels } from './parcels.ts'
 
 interface PayoutOptions {
@@ -224,7 +224,6 @@ const findDetails = (keyring: Keyring, tenant: string, due: Due): AccountDetails
   }
 }
 
-/** Waits for a dispute that began before silence approved its invoice: the dispute lowers the total. */
 const dueSql = `
   select invoice_no, invoice_ref_no, merchants.name as merchant_name, total::float8, currency,
     invoices.merchant_id::text, account.version, key_id, sealed,
@@ -232,7 +231,6 @@ const dueSql = `
   from invoices join tenants on tenants.tenant_id = invoices.tenant_id
     join merchants on merchants.tenant_id = invoices.tenant_id and merchants.merchant_id = invoices.merchant_id
     left join (${newestAccountsSql}) account on account.merchant_id = invoices.merchant_id
-  where invoices.tenant_id = $1 and ${stateSql} = 'approved' and total > 0
-    and ($2::date is null or coalesce(decided_at, submitted_at + make_interval(days => accept_after_days)) <
-      ($2::date + 1)::timestamp at time zone time_zone)
+  where invoices.tenant_id = $1 and invoices.state = 'approved' and total > 0
+    and ($2::date is null or decided_at < ($2::date + 1)::timestamp at time zone time_zone)
   order by invoices.invoice_id for share of invoices`

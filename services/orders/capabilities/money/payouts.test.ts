@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { readKeys } from '@courier/shared/vault.ts'
 import t from 'tap'
-import { connectTo } from '../../../../dev/test-database.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
@@ -13,7 +11,10 @@ const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 t.test('the pay run', async t => {
   const old = newKey('old')
   const keyring = readKeys('WEBHOOK_KEYS', old)
-  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses }, keyring })
+  const fixture = await ordersFixture(t, {
+    file: { ...tenantFile({ money: { objection_hours: 0 } }), statuses: shortStatuses },
+    keyring,
+  })
   const { make, makeOfBooks, move, request, staffOf, staffGet, rows, pool, app, staffToken } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
@@ -61,21 +62,19 @@ t.test('the pay run', async t => {
     t.notOk(JSON.stringify((await staffGet(`/merchant/${shop}/bank-account`)).body).includes('1234567'))
   })
 
-  t.test('the pay run of a day has the invoices approved by its end, by a person or by silence', async t => {
+  t.test('the pay run of a day has the invoices approved by its end', async t => {
     const readRun = async (date: string) => {
       const { payouts, left_out } = (await staffGet(`/payout?date=${date}`)).body.data
       return [...payouts, ...left_out].map(({ invoice_no }: { invoice_no: string }) => invoice_no).toSorted()
     }
     const midnight = (await rows(`select ('2026-03-02'::timestamp at time zone time_zone) as at from tenants`))[0].at
     await rows(`update invoices set decided_at = $2 where invoice_no = $1`, [numbers[0], midnight])
-    await rows(
-      `update invoices set state = 'submitted', decided_at = null, submitted_at = $2::timestamptz - interval
-        '3 days 1 ms'
-      where invoice_no = $1`,
-      [numbers[1], midnight],
-    )
+    await rows(`update invoices set decided_at = $2::timestamptz - interval '1 ms' where invoice_no = $1`, [
+      numbers[1],
+      midnight,
+    ])
     t.strictSame(await readRun('2026-02-28'), [])
-    t.strictSame(await readRun('2026-03-01'), [numbers[1]], 'three days without an objection had passed')
+    t.strictSame(await readRun('2026-03-01'), [numbers[1]])
     t.strictSame(await readRun('2026-03-02'), numbers.toSorted())
     t.strictSame(await readRun(today), numbers.toSorted())
     for (const [date, error] of Object.entries({
@@ -85,17 +84,6 @@ t.test('the pay run', async t => {
       const { status, body } = await staffGet(`/payout?date=${date}`)
       t.strictSame([status, body.errors], [422, { date: [error] }])
     }
-  })
-
-  t.test('a longer time to object leaves an approval by silence, which a pay file may have', async t => {
-    await rows(
-      `update invoices set state = 'submitted', submitted_at = now() - interval '4 days' where invoice_no = $1`,
-      [numbers[1]],
-    )
-    const file = { ...tenantFile(), statuses: shortStatuses }
-    await fixture.apply({ ...file, tenant: { ...file.tenant, ...{ money: { accept_after_days: 30 } } } })
-    t.match(await rows(`select state from invoices where invoice_no = $1`, [numbers[1]]), [{ state: 'approved' }])
-    await fixture.apply(file)
   })
 
   t.test('a change of account stops payouts, even to the previous account', async t => {
@@ -152,29 +140,5 @@ t.test('the pay run', async t => {
     })
     t.match(await staffGet(`/merchant/${books}/balance`), { body: { data: { balance: 0 } } })
     t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
-  })
-
-  t.test('the pay run waits for a dispute that began before silence approved the invoice', async t => {
-    const parcels = ['DM95000011', 'DM95000012']
-    await make(parcels, confirmed)
-    t.equal((await move(parcels, 'key_13', { collected_by: 'Nimal' })).status, 200)
-    await post('/cash/handover', { collected_by: 'Nimal', declared: 2000, counted: 2000 })
-    const no = (await post('/invoice', { merchant_id: shop, until: today })).body.data[0].invoice_no
-    await post(`/invoice/${no}/submit`, {})
-    await rows(
-      `update invoices set submitted_at = now() - interval '3 days' + interval '700 ms' where invoice_no = $1`,
-      [no],
-    )
-    const owner = await connectTo(t, fixture.database.superuserUrl)
-    await owner.query(`begin; select from orders where waybill_number = 'DM95000011' for update`)
-    const body = { waybill_numbers: ['DM95000011'], reason: 'Open' }
-    const disputing = request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)
-    await delay(800)
-    const running = run()
-    await delay(300)
-    await owner.query('rollback')
-    t.equal((await disputing).status, 200)
-    const { payouts, left_out } = await running
-    t.match([...payouts, ...left_out], [{ invoice_no: no, total: 550 }])
   })
 })

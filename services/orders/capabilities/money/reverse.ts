@@ -51,9 +51,10 @@ const amounts = ['cod', 'delivery', 'cod_fee', 'return_fee', 'tax', 'withholding
 
 const reverseSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, ${amounts.join(', ')},
-    method, cash_account, refers_to,
+    method, cash_account, tax_percent, withholding_percent, refers_to,
     booked_on, staff_name, reason)
   select $1, waybill_number, ${nextLineSql}, $4, merchant_id, case when kind = 'returned' then 'return_reversed'
     else 'delivery_reversed' end,
-    ${amounts.map(amount => `-${amount}`).join(', ')}, method, cash_account, line_no, $5, $6, $7
+    ${amounts.map(amount => `-${amount}`).join(', ')}, method, cash_account, tax_percent, withholding_percent,
+    line_no, $5, $6, $7
   from money_lines line where tenant_id = $1 and waybill_number = $2 and line_no = $3 returning tenant_id`

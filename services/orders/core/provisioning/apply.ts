@@ -66,7 +66,6 @@ export const applyTenant = async (
 
 const applyTenantItself = async (tx: Tx, file: TenantFile, parts: CompanyParts): Promise<Change[]> => {
   const { id } = file.tenant
-  for (const part of parts) await part.beforeChange?.(tx, file)
   const zones = await tx.selectFrom('zones').selectAll().where('tenant_id', '=', id).execute()
   const statuses = await findStatusRows(tx, file)
   const changes = await sync(tx, id, [

@@ -28,8 +28,6 @@ export interface CompanyPart {
   readonly check?: (file: TenantFile) => FieldErrors
   /** Returns what the stored rows do not allow, by the path of the file. */
   readonly checkStored?: (tx: Tx, file: TenantFile | MerchantsFile) => Promise<FieldErrors>
-  /** Runs before the settings change, in the same transaction. */
-  readonly beforeChange?: (tx: Tx, file: TenantFile) => Promise<unknown>
 }
 
 export type CompanyParts = readonly CompanyPart[]

@@ -1,0 +1,93 @@
+import { Act, Button, ErrorText, instead, useAction } from '../../kit/actions.js'
+import { callOrders } from '../../kit/api.js'
+import { Control, usePost } from '../../kit/form.js'
+import { companyMoney, t } from '../../kit/i18n.js'
+import { lineColumns, saveDocument, Versions } from '../../kit/money.js'
+import { html, useState } from '../../kit/preact.js'
+import { may } from '../../kit/session.js'
+import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, useLive } from '../../kit/ui.js'
+
+/** Shows the actions on an invoice: save it, and approve it while it waits for approval. */
+export const Actions = ({ invoice: { invoice_no: number, state, total, charges_due }, onDone }) => {
+  const path = `/invoice/${encodeURIComponent(number)}`
+  const post = usePost()
+  return html`<div class="row">
+    <${Act} run=${() => saveDocument(path, number, 'pdf')}>PDF<//>
+    <${Act} run=${() => saveDocument(path, number, 'csv')}>CSV<//>
+    ${
+      state === 'submitted' &&
+      (total > 0 || charges_due > 0) &&
+      may('approveOwnInvoice') &&
+      html`<${Act} run=${() => post(`${path}/approve`, {}).then(onDone)}>${t('invoice.approve')}<//>`
+    }</div>`
+}
+
+/** Lists the parcels that can be disputed: those that add to the total and are not disputed already. */
+const listDisputable = ({ lines }) =>
+  [...new Set(lines.map(line => line.waybill_number))].filter(waybill => {
+    const net = lines.reduce((left, line) => left + (line.waybill_number === waybill ? line.net : 0), 0)
+    return Math.abs(net) >= 0.001
+  })
+
+/** Shows the lines of an invoice. Until it is approved, the merchant chooses parcels beside them to dispute. */
+const Lines = ({ invoice, onDone }) => {
+  const [chosen, setChosen] = useState(/** @type {string[]} */ ([]))
+  const [reason, setReason] = useState('')
+  const post = usePost()
+  const dispute = useAction(async () => {
+    const path = `/invoice/${encodeURIComponent(invoice.invoice_no)}/dispute`
+    await post(path, { waybill_numbers: chosen, reason })
+    onDone()
+  })
+  const disputable = invoice.state === 'submitted' && may('disputeInvoice') ? listDisputable(invoice) : []
+  const choose = (/** @type {string} */ waybill) => (/** @type {any} */ event) =>
+    setChosen(event.target.checked ? [...chosen, waybill] : chosen.filter(each => each !== waybill))
+  // A parcel with several lines has one box.
+  const isFirst = row => invoice.lines.find(line => line.waybill_number === row.waybill_number)?.line_no === row.line_no
+  const box = row =>
+    isFirst(row) &&
+    disputable.includes(row.waybill_number) &&
+    html`<input type="checkbox" aria-label=${`${t('invoice.choose')} ${row.waybill_number}`}
+      checked=${chosen.includes(row.waybill_number)} onChange=${choose(row.waybill_number)} />`
+  const columns = [
+    ...(disputable.length > 0 ? [column(t('invoice.choose'), box)] : []),
+    column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`),
+    ...lineColumns(),
+  ]
+  return html`<${Panel} title=${t('invoice.lines')}>
+    <${Table} caption=${t('invoice.lines')} columns=${columns}
+      rows=${invoice.lines.map((line, id) => ({ ...line, id }))} empty=${t('money.empty')} />
+    ${
+      disputable.length > 0 &&
+      html`<form class="stack" onSubmit=${instead(() => dispute.run())}>
+        <p class="hint">${t('invoice.dispute_hint')}</p>
+        <${Control} id="dispute-reason" label=${t('invoice.reason')} value=${reason} required maxlength="500"
+          errors=${dispute.error?.errors?.reason} onValue=${setReason} />
+        <${ErrorText} error=${dispute.error} except=${['reason']} />
+        <div class="row"><${Button} kind="primary" type="submit" isBusy=${dispute.isBusy}
+          missing=${chosen.length === 0 ? t('invoice.choose_first') : ''}>
+          ${t('invoice.dispute', { count: chosen.length })}<//></div></form>`
+    }<//>`
+}
+
+const showFacts = invoice => ({
+  [t('invoice.total')]: companyMoney(invoice.total),
+  [t('invoice.issued_on')]: invoice.versions.at(-1)?.issued_on,
+  [t('invoice.objection_until')]:
+    invoice.state === 'submitted' && invoice.objection_until && html`<${Time} at=${invoice.objection_until} />`,
+  [t('invoice.paid_on')]: invoice.paid_on,
+})
+
+/** Shows one invoice with its lines and documents, and what the merchant may do. */
+export const Invoice = ({ no }) => {
+  const found = useLive(signal => callOrders(`/invoice/${encodeURIComponent(no)}`, { signal }), 0, [no])
+  return html`<div class="row"><h1 tabindex="-1">${no}</h1>
+      ${found.data && html`<${Badge}>${t(`invoice.${found.data.data.state}`)}<//>`}</div>
+    <p><a href="#/money">${t('menu.money')}</a></p>
+    <${Live} of=${found} lines=${8}>${({ data }) => html`
+      <${Panel} title=${data.invoice_ref_no}><${Facts} of=${showFacts(data)} />
+        ${data.state === 'submitted' && data.total <= 0 && html`<p class="notice">${t('invoice.waits')}</p>`}
+        <${Actions} invoice=${data} onDone=${found.reload} /><//>
+      <${Lines} key=${data.version} invoice=${data} onDone=${found.reload} />
+      <${Versions} invoice=${data} needs="getCreditNote" />`}<//>`
+}
