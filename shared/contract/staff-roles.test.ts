@@ -49,8 +49,9 @@ const table: [roles: string[], operations: string[]][] = [
         'getMerchantBalance',
       ],
       ...['listAllInvoices', 'getAnyInvoice', 'makeInvoices', 'submitInvoice', 'approveInvoice', 'rejectInvoice'],
-      ...['cancelInvoice', 'depositInvoice', 'payCharges', 'settleDispute', 'compensateParcel', 'getBankAccount'],
-      ...['changeBankAccount', 'confirmBankAccount', 'getPayRun', 'markPayRun'],
+      ...['cancelInvoice', 'payCharges', 'settleDispute', 'compensateParcel', 'getBankAccount'],
+      ...['changeBankAccount', 'confirmBankAccount', 'getPayRun', 'makePayoutBatch', 'getPayoutBatch'],
+      ...['releasePayoutBatch', 'cancelPayoutBatch', 'failPayouts', 'settlePayoutBatch'],
     ],
   ],
   [

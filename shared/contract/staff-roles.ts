@@ -38,7 +38,12 @@ const ofOrders: Roles = {
   changeBankAccount: account,
   confirmBankAccount: account,
   getPayRun: account,
-  markPayRun: account,
+  makePayoutBatch: account,
+  getPayoutBatch: account,
+  releasePayoutBatch: account,
+  cancelPayoutBatch: account,
+  failPayouts: account,
+  settlePayoutBatch: account,
   getStatement: account,
   getCash: account,
   listHandovers: account,
@@ -52,7 +57,6 @@ const ofOrders: Roles = {
   approveInvoice: account,
   rejectInvoice: account,
   cancelInvoice: account,
-  depositInvoice: account,
   payCharges: account,
 }
 

@@ -45,7 +45,7 @@ export type Action =
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `parcel.${'compensated'}`
   | `bank_account.${'changed' | 'confirmed'}`
-  | `payout.${'read'}`
+  | `payout.${'made' | 'released' | 'cancelled' | 'failed' | 'settled' | 'read'}`
   | `cash.${'handed_over' | 'settled' | 'deposited'}`
   | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited'}`
   | `invoice.${'charges_paid' | 'disputed' | 'dispute_settled'}`

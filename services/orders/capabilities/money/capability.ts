@@ -6,6 +6,7 @@ import { moneyFacet } from './finance-routes.ts'
 import { foldDay } from './fold.ts'
 import { repairInvoices } from './invoice-numbers.ts'
 import { addLedgerCommands } from './ledger-command.ts'
+import { repairBatches } from './make-batch.ts'
 import { rotateAccounts } from './rotate-accounts.ts'
 import { companyMoneyRoutes, merchantMoneyRoutes } from './routes.ts'
 
@@ -26,5 +27,5 @@ export const money: Capability = {
   housekeeping: [foldDay],
   addCommands: addLedgerCommands,
   rotateKeys: rotateAccounts,
-  repair: repairInvoices,
+  repair: async (...about) => ({ ...(await repairInvoices(...about)), ...(await repairBatches(...about)) }),
 }

@@ -21,7 +21,6 @@ import { InvoiceParams } from './fields.ts'
 import {
   ChargesPayment,
   decideInvoice,
-  depositInvoice,
   findInvoice,
   fromInvoicesSql,
   Invoice,
@@ -29,7 +28,6 @@ import {
   invoiceColumns,
   invoiceStates,
   payCharges,
-  payment,
   stateSql,
 } from './invoices.ts'
 import { Made, makeInvoices, NewInvoices } from './make-invoices.ts'
@@ -38,8 +36,6 @@ export interface InvoiceOptions {
   readonly pool: pg.Pool
   /** Draws a PDF in a thread; undefined when there are too many jobs. */
   readonly printer: Printer
-  /** Is called after an invoice is paid, for merchants' webhooks. */
-  readonly onChanged: (tenant: string) => void
 }
 
 const InvoiceQuery = listQuery(cursorFields, {
@@ -137,7 +133,7 @@ const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
 
 /** Serves staff: makes invoices, decides on them, books their payment, and settles disputes. */
 export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
-  const { pool, onChanged: onDone } = options
+  const { pool } = options
   addReads(app, options, 'listAllInvoices', 'getAnyInvoice')
   acceptJson(app)
   addAction(app, pool, {
@@ -168,18 +164,6 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
           : defineBody('InvoiceDecision', { reason: Type.Optional(Reason) }),
       act: (tx, call) => decideInvoice(tx, step, call),
     })
-  addAction(app, pool, {
-    ...one,
-    path: '/invoice/:invoice_no/deposit',
-    operationId: 'depositInvoice',
-    action: 'invoice.deposited',
-    summary: 'Book that an approved invoice was paid',
-    message: 'Invoice Deposited Successfully',
-    onDone,
-    description: 'A repetition of the request changes nothing.',
-    body: defineBody('InvoicePayment', payment),
-    act: depositInvoice,
-  })
   addAction(app, pool, {
     ...one,
     path: '/invoice/:invoice_no/charges',
