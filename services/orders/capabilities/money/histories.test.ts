@@ -61,6 +61,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   let other = 0
   let references = 0
   const live = new Map<string, { state: string; total: number }>()
+  const batches = new Map<string, { isReleased: boolean; numbers: string[] }>()
   const held = new Map<string, number>()
   const disputedOn = new Map<string, string>()
   const settled = new Set<string>()
@@ -151,7 +152,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     },
     advance: async () => {
       const [number, invoice] = [...live].at(below(live.size)) ?? []
-      if (!number || !invoice) return
+      if (!number || !invoice || invoice.state === 'batched') return
       const [path, body, next] = (
         {
           draft: ['submit', {}, 'submitted'],
@@ -163,6 +164,40 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       t.equal((await done).status, 200)
       invoice.state = next
       if (next === 'deposited') live.delete(number)
+    },
+    batch: async () => {
+      const due = [...live].flatMap(([number, { state }]) => (state === 'approved' ? number : []))
+      const { status, body } = await post('/payout', { all: true })
+      t.equal(status, due.length > 0 ? 200 : 422, `batch of ${due}`)
+      if (status !== 200) return
+      t.strictSame(body.data.items.map((item: { invoice_no: string }) => item.invoice_no).toSorted(), due.toSorted())
+      for (const number of due) Object.assign(live.get(number) ?? {}, { state: 'batched' })
+      batches.set(body.data.batch_no, { isReleased: false, numbers: due })
+      t.equal((await post(`/invoice/${due[0]}/cancel`, { reason: 'x' })).status, 422)
+    },
+    advanceBatch: async () => {
+      const [no, batch] = [...batches].at(below(batches.size)) ?? []
+      if (!no || !batch) return
+      const act = async (step: string, body: object) =>
+        t.equal((await post(`/payout/${no}/${step}`, body, second)).status, 200, `${step} ${no}`)
+      const isEarly = random() < 0.4
+      const returned = batch.isReleased ? batch.numbers.slice(0, 1) : batch.numbers
+      if (!isEarly && batch.isReleased) {
+        await act('settle', { bank_reference: `P${references++}`, paid_on: today })
+        for (const number of batch.numbers) live.delete(number)
+        batches.delete(no)
+        return
+      }
+      if (!isEarly) {
+        await act('release', {})
+        batch.isReleased = true
+        return
+      }
+      if (batch.isReleased) await act('fail', { invoice_nos: returned, reason: 'x' })
+      else await act('cancel', { reason: 'x' })
+      for (const number of returned) Object.assign(live.get(number) ?? {}, { state: 'approved' })
+      batch.numbers = batch.numbers.filter(number => !returned.includes(number))
+      if (batch.numbers.length === 0) batches.delete(no)
     },
     dispute: async () => {
       const parcel = parcels[below(parcels.length)] as Parcel
