@@ -28,6 +28,7 @@ const large: Record<string, number> = {
   'POST /api/staff/cash/handover': 512_000,
   'POST /api/staff/cash/deposit': 512_000,
   'POST /api/staff/payout': 512_000,
+  'POST /api/staff/payout/{batch_no}/fail': 512_000,
   'POST /api/staff/invoice/{invoice_no}/dispute/settle': 512_000,
   'POST /api/public/merchant/invoice/{invoice_no}/dispute': 512_000,
   'POST /api/staff/order/requests/{id}/decision': 8_192,

@@ -46,9 +46,11 @@ const operations: Record<Name, string[]> = {
     ...['GET', 'POST'].map(method => `${method} /api/staff/merchant/{merchant_id}/bank-account`),
     'POST /api/staff/merchant/{merchant_id}/bank-account/confirm',
     ...['GET /api/staff/payout', 'POST /api/staff/payout', 'GET /api/staff/order/{waybill}/money'],
+    'GET /api/staff/payout/{batch_no}',
+    ...['release', 'cancel', 'fail', 'settle'].map(step => `POST /api/staff/payout/{batch_no}/${step}`),
     ...['POST /api/staff/compensation', 'GET /api/staff/merchant/{merchant_id}/balance', 'GET /api/staff/invoice'],
     ...['POST /api/staff/invoice', 'GET /api/staff/invoice/{invoice_no}'],
-    ...['submit', 'approve', 'reject', 'cancel', 'deposit', 'charges', 'dispute/settle'].map(
+    ...['submit', 'approve', 'reject', 'cancel', 'charges', 'dispute/settle'].map(
       step => `POST /api/staff/invoice/{invoice_no}/${step}`,
     ),
   ],

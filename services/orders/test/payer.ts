@@ -1,6 +1,8 @@
 import type { ordersFixture } from './orders-fixture.ts'
 
-type Fixture = Pick<Awaited<ReturnType<typeof ordersFixture>>, 'send' | 'rows' | 'staffOf'>
+type Fixture = Pick<Awaited<ReturnType<typeof ordersFixture>>, 'send' | 'rows'> & {
+  readonly staffOf: (name: string) => Promise<string>
+}
 
 /**
  * Gives each merchant of the demo a bank account that may be paid. Returns a function that pays invoices in a batch of

@@ -109,7 +109,7 @@ const failSql = `
 
 export const BatchSettlement = defineBody('PayoutSettlement', payment)
 
-/** Books that the bank paid the batch: all its invoices but those that failed. Repeating the payment changes nothing. */
+/** Books that the bank paid a batch: its invoices but those that failed. Repeating the payment changes nothing. */
 export const settleBatch = async (
   tx: Tx,
   { tenant, by, id, body: { bank_reference, paid_on } }: Call<Static<typeof BatchSettlement>>,
