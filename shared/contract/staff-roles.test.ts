@@ -35,7 +35,10 @@ const table: [roles: string[], operations: string[]][] = [
       'printRunSheet',
     ],
   ],
-  [['dispatcher', 'accounts', 'admin'], ['takeBackMove']],
+  [
+    ['dispatcher', 'accounts', 'admin'],
+    ['takeBackMove', 'listCollectors'],
+  ],
   [
     ['accounts', 'admin'],
     [
@@ -45,6 +48,7 @@ const table: [roles: string[], operations: string[]][] = [
         'handOverCash',
         'settleHandover',
         'depositCash',
+        'transferCash',
         'getStatement',
         'getMerchantBalance',
       ],

@@ -50,6 +50,8 @@ const ofOrders: Roles = {
   handOverCash: account,
   settleHandover: account,
   depositCash: account,
+  transferCash: account,
+  listCollectors: ['dispatcher', 'accounts', 'admin'],
   listAllInvoices: account,
   getAnyInvoice: account,
   makeInvoices: account,

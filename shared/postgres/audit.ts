@@ -46,7 +46,7 @@ export type Action =
   | `parcel.${'compensated'}`
   | `bank_account.${'changed' | 'confirmed'}`
   | `payout.${'made' | 'released' | 'cancelled' | 'failed' | 'settled' | 'read'}`
-  | `cash.${'handed_over' | 'settled' | 'deposited'}`
+  | `cash.${'handed_over' | 'transferred' | 'settled' | 'deposited'}`
   | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited'}`
   | `invoice.${'charges_paid' | 'disputed' | 'dispute_settled'}`
   | `archive.${'written'}`
