@@ -26,6 +26,7 @@ const large: Record<string, number> = {
   'PATCH /api/staff/order/{waybill}': 65_536,
   'POST /api/staff/order/status': 512_000,
   'POST /api/staff/cash/handover': 512_000,
+  'POST /api/staff/cash/transfer': 512_000,
   'POST /api/staff/cash/deposit': 512_000,
   'POST /api/staff/payout': 512_000,
   'POST /api/staff/payout/{batch_no}/fail': 512_000,

@@ -148,6 +148,8 @@ export const InvoiceSnapshot = component('InvoiceSnapshot', {
   total: Type.String(),
   currency: Type.String(),
   paid_on: Type.String(),
+  /** Is missing from events of earlier versions. */
+  bank_reference: Type.Optional(Type.String({ maxLength: 500 })),
   time_zone: Type.Optional(Type.String({ maxLength: 64 })),
 })
 export type InvoiceSnapshot = Static<typeof InvoiceSnapshot>

@@ -26,7 +26,7 @@ export const ChangeItem = component('Change', {
   by: ActorName,
   details: orNull(Type.Record(Type.String(), Type.String()), {
     description:
-      'Details beyond the type: reason_code of a failed delivery or a return; action, date and given_as of order.instructed; invoice_no, invoice_ref_no and paid_on of money.paid and invoice.deposited, and total and currency of the latter.',
+      'Details beyond the type: reason_code of a failed delivery or a return; action, date and given_as of order.instructed; invoice_no, invoice_ref_no, paid_on and bank_reference of money.paid and invoice.deposited, with the amount of the parcel or the total, and the currency.',
   }),
   fields: orNull(Type.Array(Type.String()), {
     description: 'The names of the fields that order.edited changed.',

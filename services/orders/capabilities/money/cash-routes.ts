@@ -138,7 +138,8 @@ const lyingSql = (amount = 'coalesce(sum(cod), 0)'): string =>
  */
 const cashSql = `
   with recursive lying as (
-    select ${holderSql} as cash_account, waybill_number, cod, ${isUnbankedSql} as is_here, uuid_extract_timestamp(journal_id) as at
+    select ${holderSql} as cash_account, waybill_number, cod, ${isUnbankedSql} as is_here,
+      uuid_extract_timestamp(journal_id) as at
     from money_lines line
     where tenant_id = $1 and banked_by is null and kind = 'delivered' and cod > 0
       and not ${hasLaterSql('delivery_reversed')}

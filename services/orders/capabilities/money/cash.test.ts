@@ -214,6 +214,43 @@ t.test('cash', async t => {
     })
   })
 
+  t.test('a card payment of 1,000 arrives as 975: the acquirer kept 25, which its account has', async t => {
+    const waybill_numbers = ['DM91000042']
+    await deliver(waybill_numbers, 'Amal', { DM91000042: { method: 'card' } })
+    await deliver(['DM91000043'], 'Amal')
+    await post('handover', { collected_by: 'Amal', declared: 1000, counted: 1000 })
+    const fee = { account: 'acquirer_fees', amount: 25 }
+    const body = { amount: 975, bank_reference: 'Cards 3', waybill_numbers }
+    const errors = async (more: object) => (await post('deposit', { ...body, ...more })).body.errors
+    t.match(await errors({}), { amount: [/^The amount 975 is not the 1000 on hand/] })
+    t.match(await errors({ amount: 970, difference: fee }), {
+      amount: ['The amount 970 and the difference 25 are not the 1000 on hand.'],
+    })
+    t.match(await errors({ difference: { ...fee, account: 'bank' } }), {
+      'difference.account': [/must be acquirer_fees or differences/],
+    })
+    t.match(await errors({ difference: { ...fee, amount: 25.001 } }), { difference: [/more than two decimals/] })
+    const both = { amount: 1975, waybill_numbers: ['DM91000042', 'DM91000043'] }
+    for (const cash of [both, { waybill_numbers: ['DM91000043'] }, { waybill_numbers: undefined }])
+      t.match(await errors({ ...cash, difference: fee }), {
+        difference: [/^Leave this out: only payments without cash/],
+      })
+    const done = await post('deposit', { ...body, difference: fee })
+    t.match(done.body.data, { amount: 975, difference: 25, difference_account: 'acquirer_fees', parcels: 1 })
+    t.strictSame((await post('deposit', { ...body, difference: fee })).body, done.body, 'a repetition')
+    t.match((await readCash()).clearing, { parcels: 0, amount: 0 })
+    const [{ today }] = await rows('select (now() at time zone time_zone)::date::text as today from tenants')
+    const read = async (account: string) =>
+      (await staffGet(`/ledger?account=${account}&from=${today}&to=${today}`)).body.data
+    t.match(await read('acquirer_fees'), { closing: 25 })
+    t.match(await read('clearing'), { closing: 0 })
+    await deliver(['DM91000044'], 'Amal', { DM91000044: { method: 'qr' } })
+    const more = { account: 'differences', amount: -0.5 }
+    const above = { amount: 1000.5, bank_reference: 'QR 1', waybill_numbers: ['DM91000044'], difference: more }
+    t.equal((await post('deposit', above)).status, 200, 'more arrived')
+    t.equal((await post('deposit', { amount: 1000, bank_reference: 'BOC 4b' })).status, 200)
+  })
+
   t.test('surplus cash can be owed to the person, whose next handover is that much less', async t => {
     await deliver(['DM91000051'], 'Ravi')
     const { data } = (await post('handover', { collected_by: 'Ravi', declared: 1050, counted: 1050 })).body
@@ -296,7 +333,7 @@ t.test('cash', async t => {
   )
 
   t.test('lists all handovers, or only those in one state', async t => {
-    t.equal((await staffGet('/cash/handover')).body.data.length, 14)
+    t.equal((await staffGet('/cash/handover')).body.data.length, 15)
     t.strictSame((await staffGet('/cash/handover?state=open')).body.data, [])
     t.equal((await staffGet('/cash/handover?state=lost')).status, 422)
   })

@@ -143,7 +143,7 @@ export const checkSql = `
     ) as wrong_handovers,
     array(
       select coalesce(deposit_id, banked_by)::text from (
-        select deposit_id, amount - other as cod, parcels from cash_deposits where tenant_id = $1
+        select deposit_id, amount + difference - other as cod, parcels from cash_deposits where tenant_id = $1
       ) deposit full join (
         select banked_by, sum(cod) as cod, count(*) as parcels from money_lines where tenant_id = $1
           and banked_by is not null group by 1

@@ -22,7 +22,7 @@ interface Parcel {
   state: 'new' | 'delivered' | 'returned'
   /** The newest move was taken back. */
   isTaken: boolean
-  place: 'none' | 'rider' | 'office' | 'bank'
+  place: 'none' | 'rider' | 'clearing' | 'office' | 'bank'
   /**
    * Holds the amount that the live line leaves for the shop until an invoice takes it; `more` is the amount of further
    * lines.
@@ -60,6 +60,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   let debt = 0
   let other = 0
   let references = 0
+  let fees = 0
   const live = new Map<string, { state: string; total: number }>()
   const batches = new Map<string, { isReleased: boolean; numbers: string[] }>()
   const held = new Map<string, number>()
@@ -91,18 +92,23 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     deliver: async () => {
       const parcel = parcels[below(parcels.length)] as Parcel
       const key = random() < 0.8 ? 'key_13' : 'key_21'
-      const { status } = await move([parcel.waybill], key, { ...(key === 'key_13' && { collected_by: 'Nimal' }) })
+      const isCard = key === 'key_13' && parcel.cod > 0 && random() < 0.3
+      const { status } = await move([parcel.waybill], key, {
+        ...(key === 'key_13' && { collected_by: 'Nimal' }),
+        ...(isCard && { collected: { [parcel.waybill]: { method: 'card' } } }),
+      })
       t.equal(status, parcel.state === 'new' ? 200 : 422, `${log.at(-1)} ${parcel.waybill}`)
       if (status !== 200) return
       parcel.state = key === 'key_13' ? 'delivered' : 'returned'
-      parcel.place = key === 'key_13' && parcel.cod > 0 ? 'rider' : 'none'
+      parcel.place = key !== 'key_13' || parcel.cod === 0 ? 'none' : isCard ? 'clearing' : 'rider'
       parcel.owed = key === 'key_13' ? parcel.cod - charge : -returnFee
       parcel.isTaken = false
     },
     takeBack: async () => {
       const parcel = parcels[below(parcels.length)] as Parcel
       const { status } = await post(`/order/${parcel.waybill}/take-back`, { reason: 'wrong' })
-      const isWanted = parcel.state !== 'new' && parcel.invoice === null && ['none', 'rider'].includes(parcel.place)
+      const isWanted =
+        parcel.state !== 'new' && parcel.invoice === null && ['none', 'rider', 'clearing'].includes(parcel.place)
       t.equal(status, isWanted ? 200 : 422, `take back ${parcel.waybill} ${JSON.stringify(parcel)}`)
       if (status === 200) Object.assign(parcel, { state: 'new', place: 'none', owed: 0, isTaken: true })
     },
@@ -136,6 +142,17 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       if (status !== 200) return
       other = 0
       for (const parcel of parcels) if (parcel.place === 'office') parcel.place = 'bank'
+    },
+    clear: async () => {
+      const cleared = parcels.filter(({ place, state }) => place === 'clearing' && state === 'delivered')
+      const fee = sum([sumCash('clearing') * 0.025])
+      if (cleared.length === 0) return
+      const body = { waybill_numbers: cleared.map(({ waybill }) => waybill), bank_reference: `C${references++}` }
+      const difference = { account: 'acquirer_fees', amount: fee }
+      const amount = sum([sumCash('clearing'), -fee])
+      t.equal((await post('/cash/deposit', { ...body, amount, difference })).status, 200)
+      fees = sum([fees, fee])
+      for (const parcel of cleared) parcel.place = 'bank'
     },
     invoice: async () => {
       const due = listPayable()
@@ -241,7 +258,8 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     const payable_now = sum([...listPayable().map(([, amount]) => amount), drafted()])
     const wanted = { waiting: sum([waiting, -drafted()]), held: sum(held.values()), payable_now }
     t.match(data, { ...wanted, balance: sum([open, waiting, wanted.held]) }, log.join(' '))
-    const { office, people } = (await staffGet('/cash')).body.data
+    const { office, people, clearing } = (await staffGet('/cash')).body.data
+    t.match(clearing, { amount: sumCash('clearing') }, log.join(' '))
     t.match(office, { amount: sum([sumCash('office'), other]) }, log.join(' '))
     const holds = sumCash('rider') > 0 || debt > 0
     t.match(people, holds ? [{ name: 'Nimal', amount: sumCash('rider'), debt }] : [], log.join(' '))
@@ -285,4 +303,5 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     (await staffGet(`/ledger?account=${account}&from=${today}&to=${today}`)).body.data?.closing ?? 0
   const { balance } = (await get('/balance')).body.data
   t.equal(balance, sum([-(await closing(`merchant:${shop}`)), -(await closing(`held:${shop}`))]), 'the ledger agrees')
+  t.equal(await closing('acquirer_fees'), fees)
 })

@@ -83,12 +83,18 @@ t.test('invoices', async t => {
       const { data: changes } = (await get('/order/changes')).body
       const { invoice_ref_no } = paid
       t.match(changes.slice(-3, -1), [
-        { type: 'money.paid', waybill_number: 'DM92000001', status: { key: 'key_13' }, by: 'staff' },
+        {
+          ...{ type: 'money.paid', waybill_number: 'DM92000001', status: { key: 'key_13' }, by: 'staff' },
+          details: { invoice_no: no, paid_on: today, bank_reference: 'B1', amount: '550.00', currency: 'LKR' },
+        },
         { type: 'money.paid', waybill_number: 'DM92000002' },
       ])
       t.match(changes.at(-1), {
         ...{ type: 'invoice.deposited', waybill_number: null, order_no: null, status: null, by: 'staff', fields: null },
-        details: { invoice_no: no, invoice_ref_no, total: '1100.00', currency: 'LKR', paid_on: today },
+        details: {
+          ...{ invoice_no: no, invoice_ref_no, total: '1100.00', currency: 'LKR' },
+          ...{ paid_on: today, bank_reference: 'B1' },
+        },
       })
       const after = (cursor: string) => get(`/order/changes?limit=1&cursor=${cursor}`)
       t.strictSame(

@@ -186,11 +186,12 @@ export const payInvoice = async (tx: Tx, { tenant, by, invoice, bank_reference, 
   const { journalId, now, today } = await readClock(tx, tenant)
   await tx.client.query(depositSql, [tenant, invoice_id, by, now, journalId, today, bank_reference, paid_on])
   await bookJournal(tx, tenant, journalId, [])
-  const details = { invoice_no, invoice_ref_no, paid_on }
+  const details = { invoice_no, invoice_ref_no, paid_on, bank_reference }
   for (let start = 0; start < parcels.length; start += maxPerEntry) {
     const slice = parcels.slice(start, start + maxPerEntry)
     const values = [slice.map(each => each.waybill_number), slice.map(each => each.status_key)]
-    await tx.client.query(logSql, [tenant, merchant_id, 'money.paid', ...values, now, true, JSON.stringify(details)])
+    const more = JSON.stringify({ ...details, each: slice.map(({ amount }) => ({ amount, currency })) })
+    await tx.client.query(logSql, [tenant, merchant_id, 'money.paid', ...values, now, true, more])
   }
   const paid = JSON.stringify({ ...details, total: invoice.total.toFixed(2), currency })
   // The entry has no parcel: an empty waybill number gives it one position in the feed.
@@ -202,18 +203,18 @@ const depositSql = `
     bank_reference = $7, paid_on = $8
   where tenant_id = $1 and invoice_id = $2`
 
-/** Locks the parcels that add to the total of an invoice; disputed and returned ones do not. */
-const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<LockedOrder[]> => {
-  const { rows } = await tx.client.query<{ waybill_number: string }>(paidParcelsSql, [tenant, invoiceId])
-  return lockParcels(
-    tx,
-    tenant,
-    rows.map(row => row.waybill_number),
-  )
+type Paying = LockedOrder & { readonly amount: string }
+
+/** Locks the parcels that add to the total of an invoice, with their part of it; disputed and returned ones do not. */
+const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<Paying[]> => {
+  const { rows } = await tx.client.query(paidParcelsSql, [tenant, invoiceId])
+  const amounts = new Map<string, string>(rows.map(row => [row.waybill_number, row.amount]))
+  const orders = await lockParcels(tx, tenant, [...amounts.keys()])
+  return orders.map(order => ({ ...order, amount: amounts.get(order.waybill_number) ?? '' }))
 }
 
 const paidParcelsSql = `
-  select waybill_number from money_lines line join ${invoiceTermsSql}
+  select waybill_number, sum(${paidSql})::text as amount from money_lines line join ${invoiceTermsSql}
   where line.tenant_id = $1 and line.invoice_id = $2
   group by waybill_number having sum(${paidSql}) > 0`
 

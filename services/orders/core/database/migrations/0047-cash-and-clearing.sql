@@ -21,7 +21,7 @@ create table cash_transfers (
 -- The sum that did not arrive at the bank with `amount`, and the account that has it; null: all arrived.
 alter table cash_deposits add column difference numeric not null default 0;
 alter table cash_deposits add column difference_account text collate "C"
-  constraint cash_deposits_difference_check check (difference_account in ('acquirer_fees', 'bank_charges', 'differences'));
+  constraint cash_deposits_difference_check check (difference_account in ('acquirer_fees', 'differences'));
 
 do $$ begin
   alter table cash_transfers enable row level security;
