@@ -6,6 +6,7 @@ import { findFreePort } from '../dev/ports.ts'
 import { createOrdersClient } from '../services/notifier/core/orders-client/http-client.ts'
 import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
 import { addStaff } from '../services/orders/core/access/staff-commands.ts'
+import { createTokenFor } from '../services/orders/core/access/token-commands.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 
 const password = 'courier-demo'
@@ -28,6 +29,7 @@ export const startConsole = async (t: Test, ofOrders: OrdersSettings = {}, ofNot
   const notifier = await buildNotifier(t, undefined, client, fixture, { ordersPublicUrl: ordersUrl, ...ofNotifier })
   const url = `${await notifier.app.listen({ host, port })}/portal/`
   await notifier.call('POST', '/api/templates/sync')
+  for (const staff of ['Nimal', 'Sunil']) await createTokenFor(orders.pool, { tenant: 'demo', staff })
   for (const [role, name] of Object.entries(members))
     await addStaff(orders.pool, { tenant: 'demo', email: `${role}@courier.example`, name, role }, password)
   return { url, orders, ordersUrl, notifier }

@@ -11,6 +11,7 @@ import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
 import { createTokenFor } from '../services/orders/core/access/token-commands.ts'
 import type { TenantFile } from '../services/orders/core/provisioning/tenant-file.ts'
 import { build } from '../services/orders/test/build.ts'
+import { preparePayer } from '../services/orders/test/payer.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 
 /** Starts both services; the notifier has the rules of its fixture. */
@@ -151,7 +152,9 @@ t.test('the merchant of the demo gets a message when its invoice is paid', async
   const [invoice] = (await staff('/invoice', { all: true, until: today })).data
   await staff(`/invoice/${invoice.invoice_no}/submit`, {})
   await orders.send('POST', `/api/public/merchant/invoice/${invoice.invoice_no}/approve`, {})
-  await staff(`/invoice/${invoice.invoice_no}/deposit`, { bank_reference: 'BOC 1', paid_on: today })
+  const staffOf = async (name: string) => (await createTokenFor(orders.pool, { tenant: 'demo', staff: name })).token
+  const pay = await preparePayer({ ...orders, staffOf })
+  t.equal((await pay([invoice.invoice_no], 'BOC 1', today)).status, 200)
   const findNotice = () => listOffered().find(({ template }) => template?.name === 'invoice_paid')
   await until('the merchant has the message', async () => findNotice() !== undefined)
   const { delivery_charge } = (await staff(`/order/${waybill}`)).data

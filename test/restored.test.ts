@@ -21,6 +21,7 @@ import { WaybillFormat } from '../services/orders/core/catalogue/waybill-format.
 import type { Tx as OrdersTx } from '../services/orders/core/database/tables.ts'
 import { moveOrders } from '../services/orders/core/moves/move.ts'
 import { allCapabilities, build as buildOrders } from '../services/orders/test/build.ts'
+import { preparePayer } from '../services/orders/test/payer.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 
 /** Starts both applications. The tests delete later rows in place of restoring a backup. */
@@ -149,6 +150,51 @@ t.test('no invoice gets a number that one made after the backup had', async t =>
   const after = await invoice()
   t.match(after, [/^I-\d{6}-42$/, 'MI-0042'])
   for (const number of after) t.notOk([...before, ...lost].includes(number))
+})
+
+t.test('no batch of payments gets a number twice, and those that the bank may have paid since are shown', async t => {
+  const { orders, recoverDemo } = await prepare(t)
+  const staffOf = async (staff: string) => (await createTokenFor(orders.pool, { tenant: 'demo', staff })).token
+  await preparePayer({ ...orders, staffOf })
+  const [token, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
+  const post = (path: string, body: object, by = token) => orders.send('POST', `/api/staff${path}`, body, { token: by })
+  const [{ today }] = await orders.rows(`select (now() at time zone time_zone)::date::text as today from tenants`)
+  await orders.rows(`update tenants set payable_when = 'delivered', objection_hours = 0`)
+  const approve = async () => {
+    const [waybill = ''] = (await orders.bulk(batch([order({ initial_status_key: 'key_2', cod: 1000 })]))).body.data
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [waybill])
+    await post('/order/status', { waybill_numbers: [waybill], status_key: 'key_13' })
+    const [{ invoice_no }] = (await post('/invoice', { all: true, until: today })).body.data
+    for (const step of ['submit', 'approve']) await post(`/invoice/${invoice_no}/${step}`, {})
+  }
+  const makeBatch = async (): Promise<string> => {
+    await approve()
+    return (await post('/payout', { all: true })).body.data.batch_no
+  }
+  const [released, made] = [await makeBatch(), await makeBatch()]
+  await post(`/payout/${released}/release`, {}, second)
+  const [{ last_number: before }] = await orders.rows(`select last_number from invoice_counters where series = 'PAY-#'`)
+  const lost = await makeBatch()
+  for (const table of ['payout_batches', 'payout_items'])
+    await orders.rows(`delete from ${table} where batch_no = $1`, [lost])
+  await orders.rows(`update invoice_counters set last_number = $1 where series = 'PAY-#'`, [before])
+  t.match(await recoverDemo(0), { repaired: { skipped_batches: 0, batches_in_doubt: 0 } })
+  t.match(await recoverDemo(), { repaired: { skipped_batches: 200, batches_in_doubt: 2 } })
+  t.equal(await makeBatch(), 'PAY-00203')
+  const { batches } = (await orders.send('GET', '/api/staff/payout', undefined, { token })).body.data
+  t.match(
+    batches.map((found: { batch_no: string; in_doubt: boolean }) => [found.batch_no, found.in_doubt]),
+    [
+      ['PAY-00203', false],
+      [made, true],
+      [released, true],
+    ],
+  )
+  const cancelled = await post(`/payout/${made}/cancel`, { reason: 'x' })
+  t.match(cancelled.body.errors, { batch_no: [/^The bank may have paid it since the backup/] })
+  await post(`/payout/${made}/release`, {}, second)
+  const settled = await post(`/payout/${made}/settle`, { bank_reference: 'B1', paid_on: today })
+  t.match(settled.body.data, { state: 'settled', in_doubt: false })
 })
 
 t.test('numbers of a month that began after the backup are left out, too', async t => {
@@ -290,7 +336,7 @@ t.test('the commands refuse to run while the service runs, and print their chang
   t.match(await command('orders', '--since', 'tomorrow'), /--since must be a past time such as/)
   t.match(
     await command('orders', '--since', since, '--dry-run'),
-    /demo +1000010 +40 +DM01\d+ +0 +0 +0\n.*ask the merchants.*\nNothing was written/,
+    /demo +1000010 +40 +200 +0 +DM01\d+ +0 +0 +0\n.*ask the merchants.*\nNothing was written/,
   )
   t.match(
     await command('notifier'),

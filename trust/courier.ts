@@ -51,7 +51,7 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
   })
   return {
     ...stack,
-    /** Holds the tokens of a merchant, and of a member of staff of each service. */
+    /** Holds the tokens of a merchant, and of members of staff: two of orders. */
     tokens: { ...(await provisionOrders(stack)), notifierStaff: await provisionNotifier(stack, options) },
     /** Returns rows as the superuser sees them: of all tenants. */
     rows: (service: Service, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
@@ -66,9 +66,10 @@ const provisionOrders = async ({ databases }: Stack) => {
   const pool = createPool({ url: databases.orders.url, name: 'trust', connections: 1 })
   await applyTenant(pool, tenantFile({ money: { objection_hours: 0 } }), false)
   const createToken = (holder: object) => ordersTokens.createTokenFor(pool, { tenant: 'demo', ...holder })
-  const [staff, merchant] = [await createToken({ staff: 'Ruwan' }), await createToken({ merchant: 'shop@example.com' })]
+  const [staff, second] = [await createToken({ staff: 'Ruwan' }), await createToken({ staff: 'Chamari' })]
+  const merchant = await createToken({ merchant: 'shop@example.com' })
   await pool.end()
-  return { staff: staff.token, merchant: merchant.token }
+  return { staff: staff.token, second: second.token, merchant: merchant.token }
 }
 
 /** Applies the file of demo, with the rate and the rules of the options. Returns the token of a member of staff. */

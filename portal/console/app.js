@@ -15,6 +15,7 @@ import { Merchants } from './screens/merchants.js'
 import { Messages } from './screens/messages.js'
 import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
+import { Payouts } from './screens/payouts.js'
 import { Scan } from './screens/scan.js'
 import { Templates } from './screens/templates.js'
 import { Today } from './screens/today.js'
@@ -32,6 +33,7 @@ const screens = {
   templates: { Screen: Templates, needs: 'listTemplates' },
   cash: { Screen: Cash, needs: 'getCash' },
   invoices: { Screen: Invoices, needs: 'listAllInvoices' },
+  payouts: { Screen: Payouts, needs: 'getPayRun' },
   merchants: { Screen: Merchants, needs: 'listMerchants' },
   gaps: { Screen: Gaps, needs: 'listRateGaps' },
 }

@@ -1,14 +1,11 @@
 // Asks what the recipients of delivered parcels paid, and who has the cash, before a move books it.
-import { callOrders } from '../kit/api.js'
 import { companyMoney, money, number, t } from '../kit/i18n.js'
 import { html, useState } from '../kit/preact.js'
-import { getSession, may } from '../kit/session.js'
-import { column, Field, Table, Two, useLive } from '../kit/ui.js'
+import { may } from '../kit/session.js'
+import { column, Field, Table, Two } from '../kit/ui.js'
+import { People } from './people.js'
 
 const methods = ['cash', 'card', 'qr', 'transfer']
-
-/** Keeps the names that a person entered since the page was loaded, to suggest them. @type {Set<string>} */
-const entered = new Set()
 
 /**
  * @typedef {{ waybill: string, cod: number, currency: string, amount: string, method: string, reason: string }} Payment
@@ -63,15 +60,11 @@ export const useCollection = (orders, books) => {
       })),
     /** Forgets the payments once they are booked; the next tour has another rider. */
     end: () => {
-      if (name) entered.add(name)
       setBy('')
       setGiven({})
     },
   }
 }
-
-const readHolders = async (/** @type {AbortSignal} */ signal) =>
-  may('getCash') ? (await callOrders('/cash', { signal })).data.people.map(({ name }) => name) : []
 
 const options = () => methods.map(id => html`<option key=${id} value=${id}>${t(`collect.${id}`)}</option>`)
 
@@ -107,8 +100,6 @@ const columns = change => {
 
 /** Shows who has the cash, how it was paid and how much, for parcels with a COD. */
 export const Collection = ({ of: { by, setBy, payments, hasCash, change } }) => {
-  const holders = useLive(readHolders)
-  const names = new Set([...entered, ...(holders.data ?? []), getSession().me?.name])
   if (payments.length === 0) return null
   const cash = payments.filter(({ method }) => method === 'cash').reduce((all, { amount }) => all + Number(amount), 0)
   const [{ method: first }] = payments
@@ -120,7 +111,7 @@ export const Collection = ({ of: { by, setBy, payments, hasCash, change } }) => 
       hasCash &&
       html`<${Field} id="collected-by" label=${t('collect.by')} hint=${t('collect.hint')} value=${by} maxlength="200"
         required list="collectors" autocomplete="off" onInput=${event => setBy(event.target.value)} />
-      <datalist id="collectors">${[...names].map(name => html`<option key=${name} value=${name}></option>`)}</datalist>`
+      <${People} id="collectors" />`
     }
     ${
       payments.length > 1 &&

@@ -42,14 +42,17 @@ const operations: Record<Name, string[]> = {
     ...['GET shop/order/finance', 'GET shop/invoice', 'GET shop/invoice/{invoice_no}'],
     ...['shop', '/api/staff'].map(side => `GET ${side}/credit-note/{credit_note_no}`),
     ...['approve', 'dispute'].map(step => `POST shop/invoice/{invoice_no}/${step}`),
+    ...['GET /api/staff/cash/person', 'POST /api/staff/cash/transfer'],
     ...['GET /api/staff/cash', 'GET /api/staff/cash/handover', 'POST /api/staff/cash/handover'],
     ...['POST /api/staff/cash/handover/{handover_id}/settle', 'POST /api/staff/cash/deposit', 'GET /api/staff/ledger'],
     ...['GET', 'POST'].map(method => `${method} /api/staff/merchant/{merchant_id}/bank-account`),
     'POST /api/staff/merchant/{merchant_id}/bank-account/confirm',
     ...['GET /api/staff/payout', 'POST /api/staff/payout', 'GET /api/staff/order/{waybill}/money'],
+    'GET /api/staff/payout/{batch_no}',
+    ...['release', 'cancel', 'fail', 'settle'].map(step => `POST /api/staff/payout/{batch_no}/${step}`),
     ...['POST /api/staff/compensation', 'GET /api/staff/merchant/{merchant_id}/balance', 'GET /api/staff/invoice'],
     ...['POST /api/staff/invoice', 'GET /api/staff/invoice/{invoice_no}'],
-    ...['submit', 'approve', 'reject', 'cancel', 'deposit', 'charges', 'dispute/settle'].map(
+    ...['submit', 'approve', 'reject', 'cancel', 'charges', 'dispute/settle'].map(
       step => `POST /api/staff/invoice/{invoice_no}/${step}`,
     ),
   ],

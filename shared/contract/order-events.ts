@@ -152,13 +152,16 @@ export const InvoiceSnapshot = component('InvoiceSnapshot', {
   object_until: Type.Optional(Type.String({ maxLength: 30 })),
   /** Is only of a paid invoice. */
   paid_on: Type.Optional(Type.String()),
+  /** Is only of a paid invoice, and missing from events of earlier versions. */
+  bank_reference: Type.Optional(Type.String({ maxLength: 500 })),
   time_zone: Type.Optional(Type.String({ maxLength: 64 })),
 })
 export type InvoiceSnapshot = Static<typeof InvoiceSnapshot>
 
 /** Lists the names of the fields that a template may name, in the order of the schema. */
 export const listInvoiceFields = (event: string): string[] => {
-  const hidden = ['merchant_phone', 'time_zone', event === 'invoice.submitted' ? 'paid_on' : 'object_until']
+  const others = event === 'invoice.submitted' ? ['paid_on', 'bank_reference'] : ['object_until']
+  const hidden = ['merchant_phone', 'time_zone', ...others]
   return Object.keys(InvoiceSnapshot.properties).filter(name => !hidden.includes(name))
 }
 

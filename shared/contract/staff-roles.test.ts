@@ -35,7 +35,10 @@ const table: [roles: string[], operations: string[]][] = [
       'printRunSheet',
     ],
   ],
-  [['dispatcher', 'accounts', 'admin'], ['takeBackMove']],
+  [
+    ['dispatcher', 'accounts', 'admin'],
+    ['takeBackMove', 'listCollectors'],
+  ],
   [
     ['accounts', 'admin'],
     [
@@ -45,6 +48,7 @@ const table: [roles: string[], operations: string[]][] = [
         'handOverCash',
         'settleHandover',
         'depositCash',
+        'transferCash',
         'getStatement',
         'getMerchantBalance',
       ],
@@ -57,8 +61,9 @@ const table: [roles: string[], operations: string[]][] = [
         'approveInvoice',
         'rejectInvoice',
       ],
-      ...['cancelInvoice', 'depositInvoice', 'payCharges', 'settleDispute', 'compensateParcel', 'getBankAccount'],
-      ...['changeBankAccount', 'confirmBankAccount', 'getPayRun', 'markPayRun'],
+      ...['cancelInvoice', 'payCharges', 'settleDispute', 'compensateParcel', 'getBankAccount'],
+      ...['changeBankAccount', 'confirmBankAccount', 'getPayRun', 'makePayoutBatch', 'getPayoutBatch'],
+      ...['releasePayoutBatch', 'cancelPayoutBatch', 'failPayouts', 'settlePayoutBatch'],
     ],
   ],
   [

@@ -45,8 +45,8 @@ export type Action =
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `parcel.${'compensated'}`
   | `bank_account.${'changed' | 'confirmed'}`
-  | `payout.${'read'}`
-  | `cash.${'handed_over' | 'settled' | 'deposited'}`
+  | `payout.${'made' | 'released' | 'cancelled' | 'failed' | 'settled' | 'read'}`
+  | `cash.${'handed_over' | 'transferred' | 'settled' | 'deposited'}`
   | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited'}`
   | `invoice.${'charges_paid' | 'disputed' | 'dispute_settled'}`
   | `archive.${'written'}`

@@ -19,7 +19,7 @@ const ordersQueries = {
     union all select 'cancel-' || waybill_number, waybill_number from order_events
       where status_key = 'key_3' and actor is distinct from 'customer' and staff_name is null
     union all select note, 'money' from cash_handovers union all select bank_reference, 'money' from cash_deposits
-    union all select bank_reference, 'money' from invoices where state = 'deposited'
+    union all select bank_reference, 'money' from payout_batches where state = 'settled'
     union all select reason, waybill_number from order_edits where reason <> ''`,
 }
 

@@ -1,13 +1,15 @@
 import { Button } from '../../kit/actions.js'
 import { callOrders } from '../../kit/api.js'
-import { Form } from '../../kit/form.js'
+import { FoldedForm, Form } from '../../kit/form.js'
 import { companyMoney, number, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Live, Panel, Table, Time, useLive } from '../../kit/ui.js'
+import { People } from '../people.js'
 import { reasonField } from './money.js'
 
 const amountField = { type: 'number', min: '0', step: '0.01', required: true }
+const personField = { required: true, maxlength: 200, list: 'people' }
 
 const people = onChosen => [
   column(t('cash.person'), row => row.name),
@@ -30,7 +32,7 @@ const HandOver = ({ person, onDone }) => {
   const total = person ? Number((person.amount + person.debt).toFixed(2)) : 0
   const start = { collected_by: person?.name ?? '', declared: total ? String(total) : '', counted: '' }
   const fields = [
-    { name: 'collected_by', label: t('cash.person'), required: true, maxlength: 200 },
+    { name: 'collected_by', label: t('cash.person'), ...personField },
     { name: 'declared', label: t('cash.declared'), ...amountField },
     { name: 'counted', label: t('cash.counted'), ...amountField },
     { name: 'note', label: t('moves.note'), maxlength: 500 },
@@ -41,6 +43,17 @@ const HandOver = ({ person, onDone }) => {
   }
   return html`<${Form} id="handover" fields=${fields} start=${start} submit=${t('cash.hand_over')}
     path="/cash/handover" toBody=${toBody} onDone=${onDone} />`
+}
+
+/** Shows a form that moves all the cash of a person to another. */
+const Transfer = ({ person, onDone }) => {
+  const fields = [
+    { name: 'from', label: t('cash.from'), ...personField },
+    { name: 'to', label: t('cash.to'), ...personField },
+  ]
+  const start = { from: person?.name ?? '', to: '' }
+  return html`<${FoldedForm} title=${t('cash.transfer')} id="transfer" fields=${fields} start=${start}
+    path="/cash/transfer" toBody=${entered => ({ ...start, ...entered })} onDone=${onDone} />`
 }
 
 const Open = ({ handover, onDone }) => {
@@ -111,7 +124,9 @@ export const Cash = () => {
           empty=${t('cash.nobody')} />`}<//>
     <//>
     <${Panel} id="cash-form" title=${t('cash.hand_over')}>
-      <${HandOver} key=${person?.name} person=${person} onDone=${onDone} /><//>
+      <${HandOver} key=${person?.name} person=${person} onDone=${onDone} />
+      ${may('transferCash') && html`<${Transfer} key=${`to ${person?.name}`} person=${person} onDone=${onDone} />`}
+      <${People} id="people" /><//>
     <${Panel} title=${t('cash.office')}>
       <${Live} of=${cash} lines=${3}>${({ data: { office, clearing } }) => html`
         <p>${t('cash.lies', { parcels: number(office.parcels), amount: companyMoney(office.amount) })}</p>

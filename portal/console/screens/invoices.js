@@ -1,19 +1,15 @@
-import { Act, saveFile, useAction } from '../../kit/actions.js'
+import { Act } from '../../kit/actions.js'
 import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form, findMerchants, usePost } from '../../kit/form.js'
 import { companyMoney, named, number, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { lineColumns, saveDocument, Versions } from '../../kit/money.js'
-import { html, useState } from '../../kit/preact.js'
-import { Badge, column, Facts, Field, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
+import { html } from '../../kit/preact.js'
+import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 import { reasonField } from './money.js'
 
 const kinds = { approved: 'good', deposited: 'good', rejected: 'bad', submitted: 'warn' }
 const states = ['draft', 'submitted', 'approved', 'rejected', 'deposited', 'cancelled']
-const paymentFields = () => [
-  { name: 'bank_reference', label: t('invoice.reference'), required: true, maxlength: 500 },
-  { name: 'paid_on', label: t('invoice.paid_on'), type: 'date', required: true },
-]
 const State = ({ of }) => html`<${Badge} kind=${kinds[of] ?? 'neutral'}>${named('invoice', of)}<//>`
 const InvoiceLink = ({ no }) => html`<a href=${`#/invoices/${encodeURIComponent(no)}`}>${no}</a>`
 
@@ -51,71 +47,7 @@ const List = ({ query }) => {
     <${Panel} title=${t('menu.invoices')}>
       <${Filters} screen="invoices" query=${query} fields=${fields} />
       <${Rows} of=${list} caption=${t('menu.invoices')} columns=${columns()} id="invoice_no" empty=${t('empty')} />
-    <//>
-    <${PayRun} onPaid=${list.reload} />`
-}
-
-const save = async (/** @type {string} */ path, /** @type {string} */ name) => {
-  const file = await callOrders(`${path}?format=csv`, { as: 'blob' })
-  saveFile(file, `${name}.csv`)
-  return file
-}
-
-const maxPaidAtOnce = 1000
-
-/** Reads the invoice numbers of a saved pay run, where an apostrophe may precede a number. @param {Blob} file */
-const readRun = async file => {
-  const [, ...lines] = (await file.text()).split(/\r?\n/)
-  return lines.flatMap(line => /^"?'?([^",;\t]+)/.exec(line)?.[1] ?? [])
-}
-
-/** Lists the payments that the bank is to make, and why some invoices are left out. */
-const PayRun = ({ onPaid }) => {
-  const run = useLive(signal => callOrders('/payout', { signal }))
-  const shown = () => [
-    column(t('invoice.no'), row => html`<${InvoiceLink} no=${row.invoice_no} />`),
-    column(t('merchant'), row => row.merchant_name),
-    column(t('account'), row => html`${row.holder}, ${row.bank} ${row.number}`),
-    column(t('invoice.total'), row => companyMoney(row.amount), 'number'),
-  ]
-  const post = usePost()
-  // The list may have invoices that were approved after the file was saved: only the invoices of a file were paid.
-  const [paid, setPaid] = useState(/** @type {string[]} */ ([]))
-  /** Marks all, in as many requests as needed; marked invoices leave the list, even if a later request fails. */
-  const markPaid = async entered => {
-    try {
-      for (let left = paid; left.length > 0; setPaid(left)) {
-        await post('/payout', { ...entered, invoice_nos: left.slice(0, maxPaidAtOnce) })
-        left = left.slice(maxPaidAtOnce)
-      }
-    } finally {
-      run.reload()
-      onPaid()
-    }
-  }
-  const saveRun = async () => {
-    setPaid(await readRun(await save('/payout', 'payouts')))
-    run.reload()
-  }
-  const submit = `${t('invoice.mark_paid')} (${number(paid.length)})`
-  const choose = useAction(async file => setPaid(file ? await readRun(file) : []))
-  return html`<${Panel} title=${t('invoice.pay_run')}>
-    <${Live} of=${run} lines=${3}>${({ data: { payouts, left_out } }) => html`
-      <${Table} caption=${t('invoice.pay_run')} columns=${shown()} rows=${payouts} id="invoice_no"
-        empty=${t('invoice.none_due')} />
-        ${payouts.length > 0 && html`<p><${Act} run=${saveRun}>CSV<//></p>`}
-        ${
-          left_out.length > 0 &&
-          html`<ul class="plain">
-          ${left_out.map(
-            row => html`<li key=${row.invoice_no}>
-            <${InvoiceLink} no=${row.invoice_no} /> ${row.merchant_name}: ${row.why}</li>`,
-          )}</ul>`
-        }`}<//>
-    <${Field} id="paid-run" label=${t('invoice.paid_run')} type="file" accept=".csv,text/csv"
-      onChange=${event => choose.run(event.target.files[0])} />
-    ${paid.length > 0 && html`<${Form} id="pay-run" fields=${paymentFields()} submit=${submit} send=${markPaid} />`}
-  <//>`
+    <//>`
 }
 
 /** Lists the steps that each state allows. true: the step asks for a reason. */
@@ -159,11 +91,6 @@ const Steps = ({ invoice, onDone }) => {
     <div class="row">${allowed
       .filter(([, asks]) => !asks)
       .map(([name]) => html`<${Act} key=${name} kind="primary" run=${step(name)}>${t(`invoice.${name}`)}<//>`)}</div>
-    ${
-      invoice.state === 'approved' &&
-      html`<${Form} id="pay" fields=${paymentFields()} submit=${t('invoice.mark_paid')}
-      path=${`${path}/deposit`} onDone=${onDone} />`
-    }
     ${allowed
       .filter(([, asks]) => asks)
       .map(
@@ -205,5 +132,5 @@ const One = ({ no }) => {
       <${Versions} invoice=${data} needs="getAnyCreditNote" />`}<//>`
 }
 
-/** Shows the invoices of merchants and the pay run; with a number, one invoice. */
+/** Shows the invoices of merchants; with a number, one invoice. */
 export const Invoices = ({ params: [no], query }) => (no ? html`<${One} no=${no} />` : html`<${List} query=${query} />`)

@@ -4,6 +4,7 @@ import { type ApiResponse, build, type RequestOptions } from './build.ts'
 import { batch, order, tenantFile } from './tenant.ts'
 
 const merchant = '/api/public/merchant'
+const riders = ['Nimal', 'Sunil', 'Kasun', 'Amal', 'Ravi', 'Tharindu']
 
 /**
  * Builds the small tenant with a card for both merchants, and returns helpers that make orders with given waybills and
@@ -17,6 +18,8 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
   const staffOf = async (staff = 'Kamal Perera', tenant = file.tenant.id) =>
     (await createTokenFor(pool, { tenant, staff })).token
   const staffToken = await staffOf()
+  // These people hold cash.
+  for (const rider of file.tenant.id === 'demo' ? riders : []) await staffOf(rider)
   const booksToken = await createToken('books@example.com')
 
   const readWaybills = (response: ApiResponse): string[] => {

@@ -19,7 +19,9 @@ const validationErrors = (...rules: unknown[]) => {
 }
 
 t.test('a rule on invoice.deposited names fields of invoices, supersedes nothing and offers no action', async t => {
-  const body = ['{{merchant_name}} {{invoice_no}} {{invoice_ref_no}} {{total}} {{currency}} {{paid_on}}']
+  const body = [
+    '{{merchant_name}} {{invoice_no}} {{invoice_ref_no}} {{total}} {{currency}} {{paid_on}} {{bank_reference}}',
+  ]
   t.strictSame(validationErrors(rule('invoice.deposited', { body })), {})
   const until = ['{{merchant_name}} {{total}} {{object_until}}']
   t.strictSame(validationErrors(rule('invoice.submitted', { body: until })), {})
@@ -31,10 +33,10 @@ t.test('a rule on invoice.deposited names fields of invoices, supersedes nothing
     validationErrors(rule('order.created'), rule('invoice.deposited', { buttons, supersedes: ['order.created'] })),
     {
       'rules.1.body.0': [
-        'An invoice has no field {{customer_name}}. It has merchant_name, invoice_no, invoice_ref_no, total, currency, paid_on.',
+        'An invoice has no field {{customer_name}}. It has merchant_name, invoice_no, invoice_ref_no, total, currency, paid_on, bank_reference.',
       ],
       'rules.1.body.1': [
-        'An invoice has no field {{waybill_number}}. It has merchant_name, invoice_no, invoice_ref_no, total, currency, paid_on.',
+        'An invoice has no field {{waybill_number}}. It has merchant_name, invoice_no, invoice_ref_no, total, currency, paid_on, bank_reference.',
       ],
       'rules.1.supersedes': ['A rule on invoice.deposited supersedes no messages.'],
       'rules.1.buttons.0.action': ['A rule on invoice.deposited has no actions.'],

@@ -26,7 +26,7 @@ export const ChangeItem = component('Change', {
   by: ActorName,
   details: orNull(Type.Record(Type.String(), Type.String()), {
     description:
-      'Details beyond the type: reason_code of a failed delivery or a return; action, date and given_as of order.instructed; invoice_no and invoice_ref_no of money.paid, invoice.submitted and invoice.deposited; paid_on of money.paid and invoice.deposited; total and currency of invoices; object_until of invoice.submitted, in the company’s time zone.',
+      'Details beyond the type: reason_code of a failed delivery or a return; action, date and given_as of order.instructed; invoice_no and invoice_ref_no of money.paid, invoice.submitted and invoice.deposited, with the amount of the parcel or the total, and the currency; paid_on and bank_reference of money.paid and invoice.deposited; object_until of invoice.submitted, in the company’s time zone.',
   }),
   fields: orNull(Type.Array(Type.String()), {
     description: 'The names of the fields that order.edited changed.',

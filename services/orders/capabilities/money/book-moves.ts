@@ -3,9 +3,16 @@ import { nameMover } from '../../core/moves/check-moves.ts'
 import type { LockedMove, MovePoint, WantedMove } from '../../core/moves/move-points.ts'
 import { findLineKind, isBeforeMoney, refuseBooking } from '../../core/statuses/check-set.ts'
 import { findBooking } from '../../core/statuses/statuses.ts'
-import { checkCollection, collectionFields, collectionParameters, readCollection } from './collection.ts'
+import {
+  type Collection,
+  checkCollection,
+  collectionFields,
+  collectionParameters,
+  readCollection,
+} from './collection.ts'
 import { transfersOfMovesSql } from './ledger.ts'
 import { findBooked, wordBooked } from './parcels.ts'
+import { findPerson } from './people.ts'
 import { reverseBooking } from './reverse.ts'
 
 // Books the money of a move: COD, charges, fees, tax (docs/money.md). $1 is the tenant, $2 the waybills, $3 the mover's
@@ -107,6 +114,13 @@ const checkMoney = async (tx: Tx, { tenant, waybills, statusKey }: WantedMove, l
   )
 }
 
+/** Names who has the cash: the mover, or the member of staff whom the check of the move found. */
+const nameCollector = async (tx: Tx, tenant: string, { collectedBy }: Collection, mover: string | null) => {
+  if (collectedBy === null || collectedBy === mover) return mover
+  const found = await findPerson(tx, tenant, collectedBy)
+  return found.kind === 'found' ? found.name : collectedBy
+}
+
 const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove): Promise<void> => {
   const booking = findBooking(to)
   if (booking === 'nothing') return
@@ -115,7 +129,7 @@ const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove):
   if (booking === 'return') await tx.client.query({ name: 'book_return', text: bookReturnSql, values })
   else {
     const collection = readCollection(given)
-    values.push(...collectionParameters(collection), collection.collectedBy ?? staffName)
+    values.push(...collectionParameters(collection), await nameCollector(tx, tenant, collection, staffName))
     await tx.client.query({ name: 'book_delivery', text: bookDeliverySql, values })
   }
 }
@@ -124,11 +138,16 @@ const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove):
 export const bookedMoves: MovePoint = {
   fields: collectionFields,
   check: async (tx, wanted, locked) => {
-    const found = await checkMoney(tx, wanted, locked)
-    const move = await locked
+    const { collectedBy } = readCollection(wanted.given)
+    const [found, person, move] = await Promise.all([
+      checkMoney(tx, wanted, locked),
+      collectedBy === null ? undefined : findPerson(tx, wanted.tenant, collectedBy),
+      locked,
+    ])
     const cods = new Map(move.current.map(row => [row.waybill_number, row.cod]))
     return {
       ...found,
+      ...(person?.kind === 'refused' && { collected_by: [person.sentence] }),
       ...checkCollection(readCollection(move.given), findBooking(move.to), move.waybills, cods),
     }
   },

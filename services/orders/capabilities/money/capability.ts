@@ -7,6 +7,7 @@ import { foldDay } from './fold.ts'
 import { repairInvoices } from './invoice-numbers.ts'
 import { approveUndisputed } from './invoices.ts'
 import { addLedgerCommands } from './ledger-command.ts'
+import { repairBatches } from './make-batch.ts'
 import { rotateAccounts } from './rotate-accounts.ts'
 import { companyMoneyRoutes, merchantMoneyRoutes } from './routes.ts'
 
@@ -27,5 +28,5 @@ export const money: Capability = {
   housekeeping: [foldDay, approveUndisputed],
   addCommands: addLedgerCommands,
   rotateKeys: rotateAccounts,
-  repair: repairInvoices,
+  repair: async (...about) => ({ ...(await repairInvoices(...about)), ...(await repairBatches(...about)) }),
 }

@@ -1,16 +1,19 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
-import { readInTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
+import { listStaffNames } from '../../core/access/queries.ts'
 import { addAction } from '../../core/actions/action.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
+import type { Tx } from '../../core/database/tables.ts'
 import { Handover, handOver, handoverColumns, handoverStates, NewHandover, Settlement, settleHandover } from './cash.ts'
+import { NewTransfer, Transfer, transferCash } from './cash-transfers.ts'
 import { Deposit, deposit, isUnbankedSql, NewDeposit } from './deposits.ts'
 import { nullable, sum } from './fields.ts'
 import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
-import { hasLaterSql } from './parcels.ts'
+import { hasLaterSql, holderSql } from './parcels.ts'
 
 const lying = {
   parcels: Type.Integer({ examples: [12] }),
@@ -37,6 +40,10 @@ const Cash = Type.Object(
   { title: 'Cash' },
 )
 type Cash = Static<typeof Cash>
+const Person = Type.Object({
+  id: nullable('null: somebody with only a token of the operator.'),
+  name: Type.String({ examples: ['Nimal'] }),
+})
 const HandoverQuery = listQuery({}, { state: oneOf(handoverStates, 'Default: all.') })
 
 /** Serves staff: shows who holds cash, takes it from riders, and books deposits at the bank. */
@@ -62,6 +69,25 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     const { state = null } = HandoverQuery.read(query)
     const wanted = { name: 'list_handovers', text: handoversSql, values: [tenant, state] }
     return { data: await readInTenant<Handover>(pool, tenant, wanted) }
+  })
+  const naming = {
+    operationId: 'listCollectors',
+    summary: 'List the members of staff who may have cash',
+    response: { 200: Type.Object({ data: Type.Array(Person) }) },
+  }
+  app.get('/cash/person', { schema: naming }, async ({ staff: { tenant } }) => ({
+    data: await inTenant(pool, tenant, (tx: Tx) => listStaffNames(tx, tenant)),
+  }))
+  addAction(app, pool, {
+    path: '/cash/transfer',
+    operationId: 'transferCash',
+    action: 'cash.transferred',
+    summary: 'Book that a person took cash from another',
+    description: 'Moves all cash of parcels that the person holds, or that of named parcels, before the office has it.',
+    message: 'Cash Transferred Successfully',
+    body: NewTransfer,
+    data: Transfer,
+    act: transferCash,
   })
   addAction(app, pool, {
     path: '/cash/handover',
@@ -112,7 +138,8 @@ const lyingSql = (amount = 'coalesce(sum(cod), 0)'): string =>
  */
 const cashSql = `
   with recursive lying as (
-    select cash_account, waybill_number, cod, ${isUnbankedSql} as is_here, uuid_extract_timestamp(journal_id) as at
+    select ${holderSql} as cash_account, waybill_number, cod, ${isUnbankedSql} as is_here,
+      uuid_extract_timestamp(journal_id) as at
     from money_lines line
     where tenant_id = $1 and banked_by is null and kind = 'delivered' and cod > 0
       and not ${hasLaterSql('delivery_reversed')}

@@ -22,6 +22,90 @@ t.test('cash', async t => {
     deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
   })
 
+  t.test('whoever has cash is a member of staff, by id or name, whatever the case and blanks', async t => {
+    await rows(`insert into staff (tenant_id, email, name, role, password_hash)
+      values ('demo', 'p@x', 'Nimal Perera', 'viewer', 'x'), ('demo', 'q@x', 'nimal perera', 'viewer', 'x'),
+        ('demo', 'r@x', 'Saman  Fernando', 'viewer', 'x'), ('demo', 's@x', 'Gone', 'viewer', 'x')`)
+    await rows(`update staff set is_active = false where name = 'Gone'`)
+    const staff = await rows(`select staff_id::text as id, name from staff where name like 'Saman%'`)
+    t.match((await staffGet('/cash/person')).body.data, [
+      ...[
+        { id: null, name: 'Amal' },
+        { id: null, name: 'Chamari' },
+      ],
+    ])
+    await make(['DM91000101', 'DM91000102', 'DM91000103'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    const refused = async (collected_by: string, sentence: string | RegExp) => {
+      const { status, body } = await move(['DM91000101'], 'key_13', { collected_by })
+      t.match([status, body.errors], [422, { collected_by: [sentence] }])
+      const cash = await post('handover', { collected_by, declared: 0, counted: 0 })
+      t.match([cash.status, cash.body.errors], [422, { collected_by: [sentence] }])
+    }
+    await refused(
+      'Nimall',
+      'No member of staff has the name or id Nimall. Did you mean Nimal or Nimal Perera or nimal perera?',
+    )
+    await refused('Zoltan', 'No member of staff has the name or id Zoltan.')
+    await refused('Gone', /^No member of staff has the name or id Gone\./)
+    await refused(
+      'NIMAL  PERERA',
+      'Several members of staff have the name or id NIMAL  PERERA. Did you mean Nimal Perera or nimal perera?',
+    )
+    const names = [' saman fernando ', 'Saman  Fernando', staff[0].id]
+    for (const [index, collected_by] of names.entries())
+      t.equal((await move([`DM9100010${index + 1}`], 'key_13', { collected_by })).status, 200, collected_by)
+    t.match(await findPerson('Saman  Fernando'), { parcels: 3, amount: 3000 })
+    const done = await post('handover', { collected_by: 'SAMAN FERNANDO', declared: 3000, counted: 3000 })
+    t.match(done.body.data, { state: 'cleared', collected_by: 'Saman  Fernando' })
+    t.equal((await post('deposit', { amount: 3000, bank_reference: 'BOC 0' })).status, 200)
+  })
+
+  t.test('an account from before names were checked keeps its history, and hands over', async t => {
+    await deliver(['DM91000111'], 'Sunil')
+    await rows(`update money_lines set cash_account = 'rider:sunil' where waybill_number = 'DM91000111'`)
+    await rows(`update ledger_transfers set debit = 'rider:sunil' where debit = 'rider:Sunil' and amount = 1000`)
+    t.match(await findPerson('sunil'), { amount: 1000 })
+    const done = await post('handover', { collected_by: 'sunil', declared: 1000, counted: 1000 })
+    t.match(done.body.data, { state: 'cleared', collected_by: 'sunil' })
+    t.equal((await post('deposit', { amount: 1000, bank_reference: 'BOC 00' })).status, 200)
+  })
+
+  t.test('cash goes from one person to another, who hands it over; a taken-back delivery is free of both', async t => {
+    const waybills = ['DM91000121', 'DM91000122', 'DM91000123']
+    await deliver(waybills, 'Nimal')
+    const errors = async (body: object) => (await post('transfer', body)).body.errors
+    t.match(await errors({ from: 'Nimal', to: 'nimal' }), { to: ['Nimal has the cash already: name somebody else.'] })
+    t.match(await errors({ from: 'Nimal', to: 'Nobody' }), { to: [/^No member of staff/] })
+    t.match(await errors({ from: 'Nimall', to: 'Sunil' }), { from: [/Did you mean Nimal/] })
+    t.match(await errors({ from: 'Kasun', to: 'Sunil' }), { from: ['Kasun holds no cash.'] })
+    t.match(await errors({ from: 'Nimal', to: 'Sunil', waybill_numbers: ['DM91000121', 'DM1'] }), {
+      'waybill_numbers.1': [/^Nimal holds no cash for DM1/],
+    })
+    const two = { from: 'Nimal', to: 'Sunil', waybill_numbers: waybills.slice(0, 2), reason: 'End of the tour' }
+    t.match((await post('transfer', two)).body.data, { from: 'Nimal', to: 'Sunil', amount: 2000 })
+    t.match(await findPerson('Nimal'), { parcels: 1, amount: 1000, debt: 0 })
+    t.match(await findPerson('Sunil'), { parcels: 2, amount: 2000, debt: 0 })
+    const back = await request('POST', '/api/staff/order/DM91000121/take-back', { reason: 'x' }, { token: cashier })
+    t.equal(back.status, 200, JSON.stringify(back.body))
+    t.match(await findPerson('Sunil'), { parcels: 1, amount: 1000, debt: 0 })
+    t.equal((await move(['DM91000121'], 'key_13', { collected_by: 'Kasun' })).status, 200)
+    t.equal((await post('transfer', { from: 'Kasun', to: 'Sunil' })).status, 200)
+    t.equal((await post('transfer', { from: 'Sunil', to: 'Nimal', waybill_numbers: ['DM91000122'] })).status, 200)
+    const racing = await Promise.all([
+      post('transfer', { from: 'Nimal', to: 'Amal' }),
+      post('transfer', { from: 'Nimal', to: 'Ravi' }),
+      post('handover', { collected_by: 'Nimal', declared: 2000, counted: 2000 }),
+    ])
+    t.equal(racing.filter(({ status }) => status === 200).length, 1, 'one of three gets the cash')
+    for (const name of ['Sunil', 'Nimal', 'Amal', 'Ravi']) {
+      const { amount = 0 } = (await findPerson(name)) ?? {}
+      if (amount) await post('handover', { collected_by: name, declared: amount, counted: amount })
+      t.equal(await findPerson(name), undefined, name)
+    }
+    t.equal((await post('deposit', { amount: 3000, bank_reference: 'BOC 000' })).status, 200)
+    t.match(await readCash(), { office: { parcels: 0, amount: 0 }, people: [] })
+  })
+
   t.test('a person hands over all that they hold, and it goes to the bank', async t => {
     await deliver(['DM91000001', 'DM91000002'], 'Nimal')
     t.match(await findPerson('Nimal'), { parcels: 2, amount: 2000, debt: 0, above_ceiling: false, since: /Z$/ })
@@ -130,6 +214,43 @@ t.test('cash', async t => {
     })
   })
 
+  t.test('a card payment of 1,000 arrives as 975: the acquirer kept 25, which its account has', async t => {
+    const waybill_numbers = ['DM91000042']
+    await deliver(waybill_numbers, 'Amal', { DM91000042: { method: 'card' } })
+    await deliver(['DM91000043'], 'Amal')
+    await post('handover', { collected_by: 'Amal', declared: 1000, counted: 1000 })
+    const fee = { account: 'acquirer_fees', amount: 25 }
+    const body = { amount: 975, bank_reference: 'Cards 3', waybill_numbers }
+    const errors = async (more: object) => (await post('deposit', { ...body, ...more })).body.errors
+    t.match(await errors({}), { amount: [/^The amount 975 is not the 1000 on hand/] })
+    t.match(await errors({ amount: 970, difference: fee }), {
+      amount: ['The amount 970 and the difference 25 are not the 1000 on hand.'],
+    })
+    t.match(await errors({ difference: { ...fee, account: 'bank' } }), {
+      'difference.account': [/must be acquirer_fees or differences/],
+    })
+    t.match(await errors({ difference: { ...fee, amount: 25.001 } }), { difference: [/more than two decimals/] })
+    const both = { amount: 1975, waybill_numbers: ['DM91000042', 'DM91000043'] }
+    for (const cash of [both, { waybill_numbers: ['DM91000043'] }, { waybill_numbers: undefined }])
+      t.match(await errors({ ...cash, difference: fee }), {
+        difference: [/^Leave this out: only payments without cash/],
+      })
+    const done = await post('deposit', { ...body, difference: fee })
+    t.match(done.body.data, { amount: 975, difference: 25, difference_account: 'acquirer_fees', parcels: 1 })
+    t.strictSame((await post('deposit', { ...body, difference: fee })).body, done.body, 'a repetition')
+    t.match((await readCash()).clearing, { parcels: 0, amount: 0 })
+    const [{ today }] = await rows('select (now() at time zone time_zone)::date::text as today from tenants')
+    const read = async (account: string) =>
+      (await staffGet(`/ledger?account=${account}&from=${today}&to=${today}`)).body.data
+    t.match(await read('acquirer_fees'), { closing: 25 })
+    t.match(await read('clearing'), { closing: 0 })
+    await deliver(['DM91000044'], 'Amal', { DM91000044: { method: 'qr' } })
+    const more = { account: 'differences', amount: -0.5 }
+    const above = { amount: 1000.5, bank_reference: 'QR 1', waybill_numbers: ['DM91000044'], difference: more }
+    t.equal((await post('deposit', above)).status, 200, 'more arrived')
+    t.equal((await post('deposit', { amount: 1000, bank_reference: 'BOC 4b' })).status, 200)
+  })
+
   t.test('surplus cash can be owed to the person, whose next handover is that much less', async t => {
     await deliver(['DM91000051'], 'Ravi')
     const { data } = (await post('handover', { collected_by: 'Ravi', declared: 1050, counted: 1050 })).body
@@ -212,7 +333,7 @@ t.test('cash', async t => {
   )
 
   t.test('lists all handovers, or only those in one state', async t => {
-    t.equal((await staffGet('/cash/handover')).body.data.length, 10)
+    t.equal((await staffGet('/cash/handover')).body.data.length, 15)
     t.strictSame((await staffGet('/cash/handover?state=open')).body.data, [])
     t.equal((await staffGet('/cash/handover?state=lost')).status, 422)
   })

@@ -5,7 +5,8 @@ import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { Amount, CollectedBy, nullable, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
-import { type Clock, hasLaterSql, lockName, lockParcels, nextLineSql, readClock } from './parcels.ts'
+import { type Clock, hasLaterSql, holderSql, lockName, lockParcels, nextLineSql, readClock } from './parcels.ts'
+import { findPerson } from './people.ts'
 
 // Takes cash from riders at the office, and settles handovers whose sums differ (docs/money.md#cash).
 
@@ -38,11 +39,19 @@ export const handoverColumns = `handover_id::float8, collected_by, waybill_numbe
   declared::float8, counted::float8, state, note, taken_by, ${isoTime('taken_at')} as taken_at, settled_by,
   ${isoTime('settled_at')} as settled_at, settle_reason`
 
-/** Selects the lines whose cash a person has: the parcels were neither handed over nor taken back. */
+const isHeldSql = `line.tenant_id = $1 and banked_by is null and kind = 'delivered' and cod > 0
+    and not ${hasLaterSql('handed_over', 'delivery_reversed')}`
+
+/**
+ * Selects the lines whose cash a person has: the parcels were neither handed over nor taken back. Each part reads an
+ * index of its own.
+ */
 const heldSql = `
   select line.waybill_number, line.cod::float8 as cod from money_lines line
-  where tenant_id = $1 and cash_account = 'rider:' || $2::text and banked_by is null and kind = 'delivered' and cod > 0
-    and not ${hasLaterSql('handed_over', 'delivery_reversed')}
+    where cash_account = 'rider:' || $2::text and held_by is null and ${isHeldSql}
+  union all
+  select line.waybill_number, line.cod::float8 from money_lines line
+    where held_by = 'rider:' || $2::text and ${isHeldSql}
   order by waybill_number`
 
 /** Sums what a person owes: differences of handovers settled as owed, less the debts that later handovers included. */
@@ -50,7 +59,7 @@ const debtSql = `coalesce(sum(case state when 'owed' then expected - counted els
     - case when journal_id is null then 0 else debt end), 0)::float8`
 
 export const NewHandover = defineBody('NewHandover', {
-  collected_by: CollectedBy,
+  collected_by: { ...CollectedBy, description: 'The id or the name of a member of staff.' },
   waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all that the person holds and owes.' }),
   declared: { ...Amount, description: 'The sum that the person declares.' },
   counted: { ...Amount, description: 'The sum that you counted.' },
@@ -62,19 +71,13 @@ export const handOver = async (
   tx: Tx,
   { tenant, by, body }: Call<Static<typeof NewHandover>>,
 ): Promise<Acted<Handover>> => {
-  const { collected_by: name, declared, counted } = body
+  const { declared, counted } = body
+  const person = await findHolder(tx, tenant, body.collected_by)
+  if (person.kind === 'refused') return refuse('collected_by', person.sentence)
+  const { name } = person
   await lockName(tx, tenant, `cash ${name}`)
-  const { rows: open } = await tx.client.query(openSql, [tenant, name])
-  if (open[0])
-    return refuse('collected_by', `Settle handover ${open[0].handover_id} of ${name} first: its sums differ.`)
-  const held = await findHeld(tx, tenant, name)
-  await lockParcels(tx, tenant, [...held.keys()])
-  // Parcels delivered since the first read are not locked: the next handover takes them.
-  const own = new Map([...(await findHeld(tx, tenant, name))].filter(([waybill]) => held.has(waybill)))
-  const foreign = (waybill: string) =>
-    !own.has(waybill) && `${name} holds no cash for ${waybill}: leave it out, or name the person who holds it.`
-  const refused = refuseAny(checkEach(body.waybill_numbers, foreign))
-  if (refused) return refused
+  const own = await lockHeld(tx, tenant, name, 'collected_by', body.waybill_numbers)
+  if ('kind' in own) return own
   const waybills = body.waybill_numbers ?? [...own.keys()]
   const debt = body.waybill_numbers ? 0 : await findDebt(tx, tenant, name)
   if (waybills.length === 0 && debt === 0) return refuse('collected_by', `${name} holds no cash.`)
@@ -90,6 +93,36 @@ export const handOver = async (
   return { kind: 'done', data, objects: [`handover ${data.handover_id}`] }
 }
 
+/** Finds who has cash: a person with an account, as from before names were checked, or else a member of staff. */
+export const findHolder = async (tx: Tx, tenant: string, given: string): ReturnType<typeof findPerson> => {
+  const { rows } = await tx.client.query(hasAccountSql, [tenant, given])
+  return rows[0] ? { kind: 'found', name: given } : findPerson(tx, tenant, given)
+}
+
+const hasAccountSql = `
+  select from money_lines where tenant_id = $1 and cash_account = 'rider:' || $2::text and banked_by is null
+    and kind = 'delivered' and cod > 0
+  union all select from cash_handovers where tenant_id = $1 and collected_by = $2 limit 1`
+
+/** Locks the parcels whose cash a person has, or refuses the request: one is named whose cash the person has not. */
+export const lockHeld = async (
+  tx: Tx,
+  tenant: string,
+  name: string,
+  field: string,
+  wanted: readonly string[] | undefined,
+): Promise<Map<string, number> | ReturnType<typeof refuse>> => {
+  const { rows: open } = await tx.client.query(openSql, [tenant, name])
+  if (open[0]) return refuse(field, `Settle handover ${open[0].handover_id} of ${name} first: its sums differ.`)
+  const held = await findHeld(tx, tenant, name)
+  await lockParcels(tx, tenant, [...held.keys()])
+  // Parcels delivered since the first read are not locked: the next handover takes them.
+  const own = new Map([...(await findHeld(tx, tenant, name))].filter(([waybill]) => held.has(waybill)))
+  const foreign = (waybill: string) =>
+    !own.has(waybill) && `${name} holds no cash for ${waybill}: leave it out, or name the person who holds it.`
+  return refuseAny(checkEach(wanted, foreign)) ?? own
+}
+
 const openSql = `select handover_id from cash_handovers where tenant_id = $1 and collected_by = $2 and state = 'open'`
 
 const insertSql = `
@@ -103,7 +136,7 @@ const findHandover = async (tx: Tx, tenant: string, id: string, lock = ''): Prom
   return (await tx.client.query<Handover>(text, [tenant, id])).rows[0]
 }
 
-const roundToCents = (sum: number): number => Number(sum.toFixed(2))
+export const roundToCents = (sum: number): number => Number(sum.toFixed(2))
 
 const findHeld = async (tx: Tx, tenant: string, name: string): Promise<Map<string, number>> => {
   const { rows } = await tx.client.query({ name: 'find_held', text: heldSql, values: [tenant, name] })
@@ -127,9 +160,9 @@ const clear = async (tx: Tx, tenant: string, handover: Handover, { journalId, to
 const clearSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, handed, cash_account,
     refers_to, booked_on, staff_name)
-  select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'handed_over', cod, cash_account, line_no, $5, $6
+  select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'handed_over', cod, ${holderSql}, line_no, $5, $6
   from money_lines line
-  where tenant_id = $1 and waybill_number = any($3::text[]) and cash_account = 'rider:' || $2::text
+  where tenant_id = $1 and waybill_number = any($3::text[]) and ${holderSql} = 'rider:' || $2::text
     and kind = 'delivered'
     and not ${hasLaterSql('handed_over', 'delivery_reversed')}
   returning tenant_id`

@@ -25,6 +25,11 @@ export interface LedgerCheck {
   readonly wrong_handovers: readonly string[]
   /** Lists deposits whose amount or number of parcels differs from their lines. */
   readonly wrong_deposits: readonly string[]
+  /**
+   * Lists batches of payments whose sums differ from their invoices, or that have an invoice in a state that does not
+   * follow from their own.
+   */
+  readonly wrong_batches: readonly string[]
   /** Lists folded days whose sums or balances differ from their transfers. */
   readonly wrong_days: readonly string[]
   readonly broken_seals: readonly string[]
@@ -138,7 +143,7 @@ export const checkSql = `
     ) as wrong_handovers,
     array(
       select coalesce(deposit_id, banked_by)::text from (
-        select deposit_id, amount - other as cod, parcels from cash_deposits where tenant_id = $1
+        select deposit_id, amount + difference - other as cod, parcels from cash_deposits where tenant_id = $1
       ) deposit full join (
         select banked_by, sum(cod) as cod, count(*) as parcels from money_lines where tenant_id = $1
           and banked_by is not null group by 1
@@ -146,6 +151,22 @@ export const checkSql = `
       where (deposit.cod, deposit.parcels) is distinct from (coalesce(lines.cod, 0), coalesce(lines.parcels, 0))
         order by 1
     ) as wrong_deposits,
+    array(
+      select batch_no from (
+        select batch_no, batch.state, batch.total, returned, invoices,
+          sum(amount) as amount, coalesce(sum(amount) filter (where item.state = 'failed'), 0) as failed,
+          count(*) as items, count(*) filter (where item.state = 'open') as open,
+          bool_and(item.state <> 'open' or invoice.state = 'approved' and invoice.total = amount)
+            and bool_and(item.state <> 'paid' or invoice.state = 'deposited' and invoice.total = amount
+              and invoice.bank_reference = batch.bank_reference) as is_right
+        from payout_batches batch join payout_items item using (tenant_id, batch_no)
+          join invoices invoice using (tenant_id, invoice_id)
+        where tenant_id = $1 group by tenant_id, batch_no, batch.state, batch.total, returned, invoices
+      ) batches
+      where (total, returned, invoices) is distinct from (amount, failed, items) or not is_right
+        or (open > 0) <> (state in ('made', 'released'))
+      order by 1
+    ) as wrong_batches,
     array(
       select distinct booked_on::text from (
         (table sums except table folded) union all (table folded except table sums)

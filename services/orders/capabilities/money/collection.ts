@@ -38,7 +38,10 @@ const Collected = Type.Record(
 
 /** Defines the fields that money adds to a move. */
 export const collectionFields = {
-  collected_by: Type.Optional({ ...CollectedBy, description: 'The person who has the cash. Default: you.' }),
+  collected_by: Type.Optional({
+    ...CollectedBy,
+    description: 'Who has the cash: the id or the name of a member of staff. Default: you.',
+  }),
   collected: Type.Optional(Collected),
 }
 

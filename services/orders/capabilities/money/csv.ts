@@ -23,16 +23,16 @@ export const jsonOrCsv = (description: string, data: TSchema, row: TObject, more
 type Rows = readonly Readonly<Record<string, unknown>>[]
 
 export const sendCsv = (reply: FastifyReply, file: string, rows: Rows, row: TObject) =>
-  reply
-    .header('content-disposition', `attachment; filename="${file}"`)
-    .type('text/csv; charset=utf-8')
-    .send(toCsv(rows, row))
+  sendFile(reply, file, toCsv(rows, row))
+
+export const sendFile = (reply: FastifyReply, file: string, csv: string) =>
+  reply.header('content-disposition', `attachment; filename="${file}"`).type('text/csv; charset=utf-8').send(csv)
 
 /**
  * Writes rows as CSV (RFC 4180), with the names of the fields of `row` as the header. Puts an apostrophe before a text
  * that a spreadsheet would run as a formula.
  */
-const toCsv = (rows: Rows, row: TObject): string => {
+export const toCsv = (rows: Rows, row: TObject): string => {
   const names = Object.keys(row.properties)
   const cells = [names, ...rows.map(each => names.map(name => each[name]))]
   return cells.map(line => `${line.map(toCell).join(',')}\r\n`).join('')

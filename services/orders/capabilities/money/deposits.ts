@@ -1,20 +1,48 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../core/actions/action.ts'
+import { isInHundredths } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { Amount, BankReference, Waybills } from './fields.ts'
+import { roundToCents } from './cash.ts'
+import { Amount, BankReference, mostCollected, nullable, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockName, lockParcels, readClock } from './parcels.ts'
 
 // Books the money that goes from the office, or from card and QR providers, to the bank (docs/money.md#cash).
 
 export const Deposit = Type.Object(
-  { deposit_id: Type.String(), amount: Type.Number(), parcels: Type.Integer(), bank_reference: Type.String() },
+  {
+    deposit_id: Type.String(),
+    amount: Type.Number({ examples: [975] }),
+    difference: Type.Number({ description: 'The sum that did not arrive.', examples: [25] }),
+    difference_account: nullable('null: all arrived.'),
+    parcels: Type.Integer(),
+    bank_reference: Type.String(),
+  },
   { title: 'Deposit' },
 )
 
+/** Lists the accounts that may have what did not arrive of payments without cash. */
+const differenceAccounts = ['acquirer_fees', 'differences'] as const
+
 export const NewDeposit = defineBody('NewDeposit', {
-  amount: Amount,
+  amount: { ...Amount, description: 'The sum that arrived at the bank.' },
   bank_reference: BankReference,
+  difference: Type.Optional(
+    Type.Object(
+      {
+        account: Type.Union(
+          differenceAccounts.map(account => Type.Literal(account)),
+          { must: `be ${differenceAccounts.join(' or ')}`, examples: ['acquirer_fees'] },
+        ),
+        amount: { ...Amount, minimum: -mostCollected, must: 'be an amount', examples: [25] },
+      },
+      {
+        additionalProperties: false,
+        description:
+          'What is missing of payments by card, QR or transfer, and the account that has it; below zero, more arrived.',
+      },
+    ),
+  ),
   waybill_numbers: Type.Optional({ ...Waybills, description: 'Default: all cash at the office.' }),
 })
 
@@ -24,7 +52,7 @@ export const isUnbankedSql = `line.kind = 'delivered' and line.cod > 0 and line.
       or (method <> 'cash' and not ${hasLaterSql('delivery_reversed')}))`
 
 const unbankedSql = `
-  select waybill_number, cod::float8 as cod from money_lines line
+  select waybill_number, cod::float8 as cod, method = 'cash' as is_cash from money_lines line
   where tenant_id = $1 and ($2::text[] is null and method = 'cash' or waybill_number = any($2::text[]))
     and ${isUnbankedSql}
   order by waybill_number`
@@ -40,7 +68,7 @@ export const deposit = async (
   tx: Tx,
   { tenant, by, body }: Call<Static<typeof NewDeposit>>,
 ): Promise<Acted<Static<typeof Deposit>>> => {
-  const { amount, bank_reference, waybill_numbers: wanted } = body
+  const { amount, bank_reference, waybill_numbers: wanted, difference } = body
   await lockName(tx, tenant, 'office')
   const { rows: earlier } = await tx.client.query(sameSql, [tenant, bank_reference])
   if (earlier[0]?.amount === amount) return { kind: 'done', data: earlier[0], objects: [] }
@@ -52,41 +80,68 @@ export const deposit = async (
   await lockParcels(tx, tenant, [...before.keys()])
   const parcels = new Map([...(await findUnbanked(tx, tenant, wanted))].filter(([waybill]) => before.has(waybill)))
   const other = wanted ? 0 : await findOther(tx, tenant)
-  const sum = Number([...parcels.values()].reduce((sum, cod) => sum + cod, other).toFixed(2))
+  const sum = roundToCents([...parcels.values()].reduce((sum, { cod }) => sum + cod, other))
   const foreign = (waybill: string) =>
     !parcels.has(waybill) && `No money of ${waybill} is at the office or in clearing.`
   const refused = refuseAny(checkEach(wanted, foreign))
   if (refused) return refused
   if (sum <= 0) return refuse('amount', 'There is nothing to deposit.')
-  if (sum !== amount)
-    return refuse('amount', `The amount ${amount} is not the ${sum} on hand. Name the waybill_numbers of a part.`)
+  const wrong = difference && refuseDifference(difference.amount, !wanted || [...parcels.values()].some(isCash))
+  if (wrong) return wrong
+  if (sum !== roundToCents(amount + (difference?.amount ?? 0)))
+    return refuse(
+      'amount',
+      difference
+        ? `The amount ${amount} and the difference ${difference.amount} are not the ${sum} on hand.`
+        : `The amount ${amount} is not the ${sum} on hand. Name the waybill_numbers of a part.`,
+    )
   const { journalId, now, today } = await readClock(tx, tenant)
   const waybills = [...parcels.keys()]
   const values = [tenant, journalId, amount, other, bank_reference, waybills.length, by.name, now, today]
-  await tx.client.query(insertSql, values)
+  await tx.client.query(insertSql, [...values, difference?.amount ?? 0, difference?.account])
   await tx.client.query(bankSql, [tenant, journalId, waybills])
   await bookJournal(tx, tenant, journalId, waybills)
-  const data = { deposit_id: journalId, amount, parcels: waybills.length, bank_reference }
+  const missing = { difference: difference?.amount ?? 0, difference_account: difference?.account ?? null }
+  const data = { deposit_id: journalId, amount, ...missing, parcels: waybills.length, bank_reference }
   return { kind: 'done', data, objects: [`deposit ${journalId}`] }
 }
 
+interface Unbanked {
+  readonly cod: number
+  readonly is_cash: boolean
+}
+const isCash = ({ is_cash }: Unbanked): boolean => is_cash
+
+/** Refuses a difference in cash, which somebody counted: a second person settles what is missing of a handover. */
+const refuseDifference = (amount: number, hasCash: boolean) => {
+  if (hasCash)
+    return refuse(
+      'difference',
+      'Leave this out: only payments without cash, named by waybill_numbers, may lack a part.',
+    )
+  return isInHundredths(amount)
+    ? undefined
+    : refuse('difference', `The difference ${amount} has more than two decimals.`)
+}
+
 const sameSql = `
-  select deposit_id, amount::float8, parcels, bank_reference from cash_deposits where tenant_id = $1
+  select deposit_id, amount::float8, difference::float8, difference_account, parcels, bank_reference
+  from cash_deposits where tenant_id = $1
     and bank_reference = $2`
 
 const insertSql = `
   insert into cash_deposits (tenant_id, deposit_id, amount, other, bank_reference, parcels, deposited_by, deposited_at,
-    booked_on)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+    booked_on, difference, difference_account)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 const bankSql = `
   update money_lines line set banked_by = $2 where tenant_id = $1 and waybill_number = any($3::text[])
     and ${isUnbankedSql}`
 
 /** Finds the money of the named parcels or, without names, all cash at the office. */
-const findUnbanked = async (tx: Tx, tenant: string, waybills?: readonly string[]): Promise<Map<string, number>> => {
+const findUnbanked = async (tx: Tx, tenant: string, waybills?: readonly string[]): Promise<Map<string, Unbanked>> => {
   const { rows } = await tx.client.query({ name: 'find_unbanked', text: unbankedSql, values: [tenant, waybills] })
-  return new Map(rows.map(({ waybill_number, cod }) => [waybill_number, cod]))
+  return new Map(rows.map(row => [row.waybill_number, row]))
 }
 
 const findOther = async (tx: Tx, tenant: string): Promise<number> => {

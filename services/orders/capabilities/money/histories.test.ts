@@ -3,6 +3,7 @@ import t from 'tap'
 import { createChance } from '../../../../test/chance.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
+import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { foldDay } from './fold.ts'
@@ -21,7 +22,7 @@ interface Parcel {
   state: 'new' | 'delivered' | 'returned'
   /** The newest move was taken back. */
   isTaken: boolean
-  place: 'none' | 'rider' | 'office' | 'bank'
+  place: 'none' | 'rider' | 'clearing' | 'office' | 'bank'
   /**
    * Holds the amount that the live line leaves for the shop until an invoice takes it; `more` is the amount of further
    * lines.
@@ -37,6 +38,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   Object.assign(file.rate_cards[0] ?? {}, { return_fee: returnFee })
   const fixture = await ordersFixture(t, { file })
   const { make, move, request, staffOf, get, staffGet, pool, rows } = fixture
+  const pay = await preparePayer(fixture)
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
   const { today, shop } = await fixture.readFacts()
@@ -58,7 +60,9 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   let debt = 0
   let other = 0
   let references = 0
+  let fees = 0
   const live = new Map<string, { state: string; total: number }>()
+  const batches = new Map<string, { isReleased: boolean; numbers: string[] }>()
   const held = new Map<string, number>()
   const disputedOn = new Map<string, string>()
   const settled = new Set<string>()
@@ -88,18 +92,23 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     deliver: async () => {
       const parcel = parcels[below(parcels.length)] as Parcel
       const key = random() < 0.8 ? 'key_13' : 'key_21'
-      const { status } = await move([parcel.waybill], key, { ...(key === 'key_13' && { collected_by: 'Nimal' }) })
+      const isCard = key === 'key_13' && parcel.cod > 0 && random() < 0.3
+      const { status } = await move([parcel.waybill], key, {
+        ...(key === 'key_13' && { collected_by: 'Nimal' }),
+        ...(isCard && { collected: { [parcel.waybill]: { method: 'card' } } }),
+      })
       t.equal(status, parcel.state === 'new' ? 200 : 422, `${log.at(-1)} ${parcel.waybill}`)
       if (status !== 200) return
       parcel.state = key === 'key_13' ? 'delivered' : 'returned'
-      parcel.place = key === 'key_13' && parcel.cod > 0 ? 'rider' : 'none'
+      parcel.place = key !== 'key_13' || parcel.cod === 0 ? 'none' : isCard ? 'clearing' : 'rider'
       parcel.owed = key === 'key_13' ? parcel.cod - charge : -returnFee
       parcel.isTaken = false
     },
     takeBack: async () => {
       const parcel = parcels[below(parcels.length)] as Parcel
       const { status } = await post(`/order/${parcel.waybill}/take-back`, { reason: 'wrong' })
-      const isWanted = parcel.state !== 'new' && parcel.invoice === null && ['none', 'rider'].includes(parcel.place)
+      const isWanted =
+        parcel.state !== 'new' && parcel.invoice === null && ['none', 'rider', 'clearing'].includes(parcel.place)
       t.equal(status, isWanted ? 200 : 422, `take back ${parcel.waybill} ${JSON.stringify(parcel)}`)
       if (status === 200) Object.assign(parcel, { state: 'new', place: 'none', owed: 0, isTaken: true })
     },
@@ -134,6 +143,17 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       other = 0
       for (const parcel of parcels) if (parcel.place === 'office') parcel.place = 'bank'
     },
+    clear: async () => {
+      const cleared = parcels.filter(({ place, state }) => place === 'clearing' && state === 'delivered')
+      const fee = sum([sumCash('clearing') * 0.025])
+      if (cleared.length === 0) return
+      const body = { waybill_numbers: cleared.map(({ waybill }) => waybill), bank_reference: `C${references++}` }
+      const difference = { account: 'acquirer_fees', amount: fee }
+      const amount = sum([sumCash('clearing'), -fee])
+      t.equal((await post('/cash/deposit', { ...body, amount, difference })).status, 200)
+      fees = sum([fees, fee])
+      for (const parcel of cleared) parcel.place = 'bank'
+    },
     invoice: async () => {
       const due = listPayable()
       const total = sum(due.map(([, amount]) => amount))
@@ -149,19 +169,54 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     },
     advance: async () => {
       const [number, invoice] = [...live].at(below(live.size)) ?? []
-      if (!number || !invoice) return
+      if (!number || !invoice || invoice.state === 'batched') return
       const [path, body, next] = (
         {
           draft: ['submit', {}, 'submitted'],
           submitted: ['approve', {}, 'approved'],
-          approved: ['deposit', { bank_reference: `P${references++}`, paid_on: today }, 'deposited'],
+          approved: ['pay', {}, 'deposited'],
         } as const
       )[invoice.state] ?? ['submit', {}, 'none']
       const isWaiting = path === 'approve' && invoice.total <= 0
-      t.equal((await post(`/invoice/${number}/${path}`, body)).status, isWaiting ? 422 : 200)
+      const done = path === 'pay' ? pay([number], `P${references++}`, today) : post(`/invoice/${number}/${path}`, body)
+      t.equal((await done).status, isWaiting ? 422 : 200)
       if (isWaiting) return
       invoice.state = next
       if (next === 'deposited') live.delete(number)
+    },
+    batch: async () => {
+      const due = [...live].flatMap(([number, { state }]) => (state === 'approved' ? number : []))
+      const { status, body } = await post('/payout', { all: true })
+      t.equal(status, due.length > 0 ? 200 : 422, `batch of ${due}`)
+      if (status !== 200) return
+      t.strictSame(body.data.items.map((item: { invoice_no: string }) => item.invoice_no).toSorted(), due.toSorted())
+      for (const number of due) Object.assign(live.get(number) ?? {}, { state: 'batched' })
+      batches.set(body.data.batch_no, { isReleased: false, numbers: due })
+      t.equal((await post(`/invoice/${due[0]}/cancel`, { reason: 'x' })).status, 422)
+    },
+    advanceBatch: async () => {
+      const [no, batch] = [...batches].at(below(batches.size)) ?? []
+      if (!no || !batch) return
+      const act = async (step: string, body: object) =>
+        t.equal((await post(`/payout/${no}/${step}`, body, second)).status, 200, `${step} ${no}`)
+      const isEarly = random() < 0.4
+      const returned = batch.isReleased ? batch.numbers.slice(0, 1) : batch.numbers
+      if (!isEarly && batch.isReleased) {
+        await act('settle', { bank_reference: `P${references++}`, paid_on: today })
+        for (const number of batch.numbers) live.delete(number)
+        batches.delete(no)
+        return
+      }
+      if (!isEarly) {
+        await act('release', {})
+        batch.isReleased = true
+        return
+      }
+      if (batch.isReleased) await act('fail', { invoice_nos: returned, reason: 'x' })
+      else await act('cancel', { reason: 'x' })
+      for (const number of returned) Object.assign(live.get(number) ?? {}, { state: 'approved' })
+      batch.numbers = batch.numbers.filter(number => !returned.includes(number))
+      if (batch.numbers.length === 0) batches.delete(no)
     },
     dispute: async () => {
       const parcel = parcels[below(parcels.length)] as Parcel
@@ -212,7 +267,8 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     const payable_now = sum([...listPayable().map(([, amount]) => amount), drafted()])
     const wanted = { waiting: sum([waiting, -drafted()]), held: sum(held.values()), payable_now }
     t.match(data, { ...wanted, balance: sum([open, waiting, wanted.held]) }, log.join(' '))
-    const { office, people } = (await staffGet('/cash')).body.data
+    const { office, people, clearing } = (await staffGet('/cash')).body.data
+    t.match(clearing, { amount: sumCash('clearing') }, log.join(' '))
     t.match(office, { amount: sum([sumCash('office'), other]) }, log.join(' '))
     const holds = sumCash('rider') > 0 || debt > 0
     t.match(people, holds ? [{ name: 'Nimal', amount: sumCash('rider'), debt }] : [], log.join(' '))
@@ -256,4 +312,5 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     (await staffGet(`/ledger?account=${account}&from=${today}&to=${today}`)).body.data?.closing ?? 0
   const { balance } = (await get('/balance')).body.data
   t.equal(balance, sum([-(await closing(`merchant:${shop}`)), -(await closing(`held:${shop}`))]), 'the ledger agrees')
+  t.equal(await closing('acquirer_fees'), fees)
 })

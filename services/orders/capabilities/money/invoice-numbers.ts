@@ -12,9 +12,13 @@ type Masks = Readonly<Record<(typeof masks)[number], string>>
  */
 export const takeNumber = async (tx: Tx, tenant: string, name: keyof Masks, { today }: Clock): Promise<string> => {
   const { rows } = await tx.client.query(`select ${name} as mask from tenants where tenant_id = $1`, [tenant])
-  const filled = fillDate(rows[0].mask, today)
-  const { rows: counted } = await tx.client.query(countSql, [tenant, toSeries(filled)])
-  return filled.replace(/#+/, digits => String(counted[0].last_number).padStart(digits.length, '0'))
+  return takeNext(tx, tenant, fillDate(rows[0].mask, today))
+}
+
+/** Takes the next number of a mask without parts of a day. */
+export const takeNext = async (tx: Tx, tenant: string, filled: string): Promise<string> => {
+  const { rows } = await tx.client.query(countSql, [tenant, toSeries(filled)])
+  return filled.replace(/#+/, digits => String(rows[0].last_number).padStart(digits.length, '0'))
 }
 
 const toSeries = (filled: string): string => filled.replace(/#+/, '#')
@@ -58,13 +62,17 @@ export const repairInvoices = async (tx: Tx, tenant: string, since: Date | undef
     ) days`
   const skipped = 10 * Math.ceil(Number(found.days)) * Math.max(1, Number(busiest?.made ?? 0), Number(found.merchants))
   const series = listSeries(found, found.dates)
-  await query(tx)`
-    insert into invoice_counters (tenant_id, series, last_number)
-    select ${tenant}, series, ${skipped} from unnest(${series}::text[]) as series
-    on conflict (tenant_id, series) do update set last_number = invoice_counters.last_number + excluded.last_number
-    returning series`
+  await skipNumbers(tx, tenant, series, skipped)
   return { skipped_invoices: skipped }
 }
+
+/** Leaves out the next numbers of masks without parts of a day. */
+export const skipNumbers = (tx: Tx, tenant: string, filled: readonly string[], count: number) =>
+  query(tx)`
+    insert into invoice_counters (tenant_id, series, last_number)
+    select ${tenant}, series, ${count} from unnest(${filled.map(toSeries)}::text[]) as series
+    on conflict (tenant_id, series) do update set last_number = invoice_counters.last_number + excluded.last_number
+    returning series`
 
 interface Found extends Masks {
   readonly days: string

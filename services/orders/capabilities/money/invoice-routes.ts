@@ -20,7 +20,6 @@ import { InvoiceParams } from './fields.ts'
 import {
   ChargesPayment,
   decideInvoice,
-  depositInvoice,
   findInvoice,
   fromInvoicesSql,
   Invoice,
@@ -29,7 +28,6 @@ import {
   invoiceStates,
   isNumber,
   payCharges,
-  payment,
 } from './invoices.ts'
 import { Made, makeInvoices, NewInvoices } from './make-invoices.ts'
 import { CreditNote, findCreditNote, findLetterhead, listVersions, readLines, Version } from './versions.ts'
@@ -230,18 +228,6 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
           : defineBody('InvoiceDecision', { reason: Type.Optional(Reason) }),
       act: (tx, call) => decideInvoice(tx, step, call),
     })
-  addAction(app, pool, {
-    ...one,
-    path: '/invoice/:invoice_no/deposit',
-    operationId: 'depositInvoice',
-    action: 'invoice.deposited',
-    summary: 'Book that an approved invoice was paid',
-    message: 'Invoice Deposited Successfully',
-    onDone,
-    description: 'A repetition of the request changes nothing.',
-    body: defineBody('InvoicePayment', payment),
-    act: depositInvoice,
-  })
   addAction(app, pool, {
     ...one,
     path: '/invoice/:invoice_no/charges',

@@ -127,6 +127,8 @@ export const decideInvoice = async (
   const refused = step === 'approve' && refuseApproval(invoice, merchantId === null ? name : undefined)
   if (refused) return refused
   if (step === 'cancel' && invoice.charges_reference) return refuse('invoice_no', 'Its charges were paid.')
+  const batch = step === 'cancel' && (await findBatchOf(tx, tenant, id))
+  if (batch) return refuse('invoice_no', `The batch ${batch} has it: cancel that, or settle or fail the payment first.`)
   const clock = await readClock(tx, tenant)
   const columns = step === 'submit' ? ['submitted_by', 'submitted_at'] : ['decided_by', 'decided_at']
   const by = merchantId === null ? name : `merchant ${name}`
@@ -190,6 +192,12 @@ const releaseLines = async (tx: Tx, tenant: string, invoice: InvoiceRow, clock: 
   await tx.client.query(freeSql, [tenant, invoice.invoice_id])
 }
 
+/** Finds the live batch that has an invoice, which the caller has locked. */
+const findBatchOf = async (tx: Tx, tenant: string, invoiceId: string): Promise<string | undefined> => {
+  const text = `select batch_no from payout_items where tenant_id = $1 and invoice_id = $2 and state = 'open'`
+  return (await tx.client.query(text, [tenant, invoiceId])).rows[0]?.batch_no
+}
+
 const freeSql = 'update money_lines set invoice_id = null where tenant_id = $1 and invoice_id = $2'
 
 /**
@@ -217,36 +225,29 @@ const readAgain = async (
 })
 
 export const payment = { bank_reference: BankReference, paid_on: Day }
-type PaidCall = Pick<Call<Static<TObject<typeof payment>>>, 'tenant' | 'by' | 'id' | 'body'>
+interface Paid extends Static<TObject<typeof payment>> {
+  readonly tenant: string
+  readonly by: string
+  readonly invoice: InvoiceRow
+}
 
-/** Books that an approved invoice was paid. Repeating the payment changes nothing. */
-export const depositInvoice = async (
-  tx: Tx,
-  { tenant, by, id: number, body: { bank_reference, paid_on } }: PaidCall,
-): Promise<Acted<Invoice>> => {
-  const invoice = await findInvoice(tx, tenant, number, { lock: true })
-  if (!invoice) return unknownInvoice
-  const { invoice_id, invoice_no, invoice_ref_no, merchant_id, state, currency } = invoice
-  if (state === 'deposited' && invoice.bank_reference === bank_reference && invoice.paid_on === paid_on)
-    return readAgain(tx, tenant, number, [])
-  if (state !== 'approved')
-    return refuse('invoice_no', `The invoice ${invoice_no} is ${state}: only an approved one is paid.`)
+/** Books that an approved invoice was paid. The caller has locked it, and the parcels of all that it pays. */
+export const payInvoice = async (tx: Tx, { tenant, by, invoice, bank_reference, paid_on }: Paid): Promise<void> => {
+  const { invoice_id, invoice_no, invoice_ref_no, merchant_id, currency, is_silent } = invoice
   const parcels = await lockPaid(tx, tenant, invoice_id)
   const { journalId, now, today } = await readClock(tx, tenant)
-  if (paid_on > today) return refuse('paid_on', `The day must be ${today} or before: nothing is paid on a later day.`)
-  await tx.client.query(depositSql, [tenant, invoice_id, by.name, now, journalId, today, bank_reference, paid_on])
+  await tx.client.query(depositSql, [tenant, invoice_id, by, now, journalId, today, bank_reference, paid_on])
   await bookJournal(tx, tenant, journalId, [])
-  const details = { invoice_no, invoice_ref_no, paid_on }
+  const details = { invoice_no, invoice_ref_no, paid_on, bank_reference }
   for (let start = 0; start < parcels.length; start += maxPerEntry) {
     const slice = parcels.slice(start, start + maxPerEntry)
     const values = [slice.map(each => each.waybill_number), slice.map(each => each.status_key)]
-    await tx.client.query(logSql, [tenant, merchant_id, 'money.paid', ...values, now, true, JSON.stringify(details)])
+    const more = JSON.stringify({ ...details, each: slice.map(({ amount }) => ({ amount, currency })) })
+    await tx.client.query(logSql, [tenant, merchant_id, 'money.paid', ...values, now, true, more])
   }
   const paid = JSON.stringify({ ...details, total: invoice.total.toFixed(2), currency })
   // The entry has no parcel: an empty waybill number gives it one position in the feed.
-  const values = [tenant, merchant_id, 'invoice.deposited', [''], [''], now, invoice.is_silent, paid]
-  await tx.client.query(logSql, values)
-  return readAgain(tx, tenant, number, [invoice_no])
+  await tx.client.query(logSql, [tenant, merchant_id, 'invoice.deposited', [''], [''], now, is_silent, paid])
 }
 
 const depositSql = `
@@ -254,18 +255,18 @@ const depositSql = `
     bank_reference = $7, paid_on = $8
   where tenant_id = $1 and invoice_id = $2`
 
-/** Locks the parcels that add to the total of an invoice; disputed and returned ones do not. */
-const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<LockedOrder[]> => {
-  const { rows } = await tx.client.query<{ waybill_number: string }>(paidParcelsSql, [tenant, invoiceId])
-  return lockParcels(
-    tx,
-    tenant,
-    rows.map(row => row.waybill_number),
-  )
+type Paying = LockedOrder & { readonly amount: string }
+
+/** Locks the parcels that add to the total of an invoice, with their part of it; disputed and returned ones do not. */
+const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<Paying[]> => {
+  const { rows } = await tx.client.query(paidParcelsSql, [tenant, invoiceId])
+  const amounts = new Map<string, string>(rows.map(row => [row.waybill_number, row.amount]))
+  const orders = await lockParcels(tx, tenant, [...amounts.keys()])
+  return orders.map(order => ({ ...order, amount: amounts.get(order.waybill_number) ?? '' }))
 }
 
 const paidParcelsSql = `
-  select waybill_number from money_lines line join ${invoiceTermsSql}
+  select waybill_number, sum(${paidSql})::text as amount from money_lines line join ${invoiceTermsSql}
   where line.tenant_id = $1 and line.invoice_id = $2
   group by waybill_number having sum(${paidSql}) > 0`
 

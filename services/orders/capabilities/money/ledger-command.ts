@@ -10,6 +10,7 @@ const ledgerErrors = {
   wrong_invoices: 'invoice %: it differs from its lines',
   wrong_handovers: 'handover %: its cash differs from its parcels',
   wrong_deposits: 'deposit %: it differs from its parcels',
+  wrong_batches: 'batch %: it differs from its invoices',
   wrong_days: '%: its folded sums differ from its transfers',
   broken_seals: '%: its seal does not match',
 }

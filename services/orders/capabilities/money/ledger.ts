@@ -77,7 +77,13 @@ const documentsSql = `
           else 'differences' end, 'office', expected - counted, booked_on
         from cash_handovers where tenant_id = $1 and journal_id is not null
         union all
+        select transfer_id, 'rider:' || to_name, 'rider:' || from_name, amount, booked_on
+        from cash_transfers where tenant_id = $1
+        union all
         select deposit_id, 'bank', 'office', other, booked_on from cash_deposits where tenant_id = $1
+        union all
+        select deposit_id, difference_account, 'bank', difference, booked_on
+        from cash_deposits where tenant_id = $1 and difference <> 0
         union all
         select journal_id, 'merchant:' || merchant_id, 'bank', total, booked_on
         from invoices where tenant_id = $1 and journal_id is not null

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { connectTo } from '../../../../dev/test-database.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
+import { preparePayer } from '../../test/payer.ts'
 import { tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 
@@ -20,6 +21,7 @@ t.test('lines after a delivery', async t => {
   const fixture = await ordersFixture(t, { file: { ...tenantFile({ money: { objection_hours: 0 } }), statuses } })
   const { make, move, request, staffOf, staffGet, get, pool, rows, booksToken } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
+  const pay = await preparePayer(fixture)
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
   const takeBack = (waybill: string) => post(`/order/${waybill}/take-back`, { reason: 'The wrong parcel' })
   const deliver = async (...waybills: string[]) => {
@@ -129,7 +131,7 @@ t.test('lines after a delivery', async t => {
       t.match((await dispute(['DM93000031'])).body.errors, { 'waybill_numbers.0': ['DM93000031 is disputed already.'] })
       t.equal((await staffGet(`/invoice/${no}`)).body.data.total, total - 550)
       await post(`/invoice/${no}/approve`, {})
-      t.equal((await post(`/invoice/${no}/deposit`, { bank_reference: 'A', paid_on: today })).status, 200)
+      t.equal((await pay([no], 'A', today)).status, 200)
       const settle = (adjustment: number) =>
         post(`/invoice/${no}/dispute/settle`, { waybill_numbers: ['DM93000031'], adjustment, reason: 'Half' })
       t.match((await settle(-551)).body.errors, { adjustment: ['Take at most what is held for DM93000031, 550.'] })

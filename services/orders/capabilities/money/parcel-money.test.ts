@@ -1,12 +1,15 @@
 import { deepStrictEqual } from 'node:assert'
 import t from 'tap'
 import { ordersFixture } from '../../test/orders-fixture.ts'
+import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 
 t.test('the money of a parcel', async t => {
   const file = { ...tenantFile({ money: { objection_hours: 0 } }), statuses: shortStatuses }
-  const { make, move, request, staffOf, get, pool, readFacts } = await ordersFixture(t, { file })
+  const fixture = await ordersFixture(t, { file })
+  const { make, move, request, staffOf, get, pool, readFacts } = fixture
+  const payBatch = await preparePayer(fixture)
   const token = await staffOf('Chamari')
   const { today } = await readFacts()
   const post = (path: string, body: object) => request('POST', `/api/staff${path}`, body, { token })
@@ -22,7 +25,7 @@ t.test('the money of a parcel', async t => {
   const invoice = async () => (await post('/invoice', { all: true, until: today })).body.data[0]
   const pay = async (no: string) => {
     for (const step of ['submit', 'approve']) t.equal((await post(`/invoice/${no}/${step}`, {})).status, 200)
-    t.equal((await post(`/invoice/${no}/deposit`, { bank_reference: no, paid_on: today })).status, 200)
+    t.equal((await payBatch([no], no, today)).status, 200)
   }
   const expectState = async (waybill: string, wanted: object) =>
     t.match((await get(`/order/finance?waybill_numbers=${waybill}`)).body.data, [wanted])

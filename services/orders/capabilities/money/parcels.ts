@@ -61,6 +61,9 @@ export const hasLaterSql = (...kinds: string[]): string => `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
       and later.refers_to = line.line_no and later.kind in (${kinds.map(kind => `'${kind}'`).join(', ')}))`
 
+/** Selects the account that has the cash of a delivery, `line`: of who collected it, or took it from them. */
+export const holderSql = 'coalesce(line.held_by, line.cash_account)'
+
 export interface Booked {
   readonly waybill_number: string
   readonly kind: 'delivered' | 'returned'

@@ -3,7 +3,7 @@ import type { Tx } from '../../core/database/tables.ts'
 import type { TakenMove } from '../../core/moves/move-points.ts'
 import { findOpenHandover } from './cash.ts'
 import { bookJournal } from './ledger.ts'
-import { hasLaterSql, lockTakeBacks, nextLineSql, readClock } from './parcels.ts'
+import { hasLaterSql, holderSql, lockTakeBacks, nextLineSql, readClock } from './parcels.ts'
 
 /**
  * Reverses the booking of a move for a parcel whose order is locked. If its money has moved on, returns the errors and
@@ -55,6 +55,6 @@ const reverseSql = `
     booked_on, staff_name, reason)
   select $1, waybill_number, ${nextLineSql}, $4, merchant_id, case when kind = 'returned' then 'return_reversed'
     else 'delivery_reversed' end,
-    ${amounts.map(amount => `-${amount}`).join(', ')}, method, cash_account, tax_percent, withholding_percent,
+    ${amounts.map(amount => `-${amount}`).join(', ')}, method, ${holderSql}, tax_percent, withholding_percent,
     line_no, $5, $6, $7
   from money_lines line where tenant_id = $1 and waybill_number = $2 and line_no = $3 returning tenant_id`

@@ -3,17 +3,24 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Tx } from '../../core/database/tables.ts'
 import { openAccount, sealAccount } from './bank-accounts.ts'
+import { openFile, type SealedFile, sealFile } from './make-batch.ts'
 
 type AccountRow = Parameters<typeof openAccount>[2]
 
-/** Seals every bank account with the newest key. */
+/** Seals every bank account and every file for a bank with the newest key. */
 export const rotateAccounts = async (pool: pg.Pool, keyring: Keyring) => {
-  const found = await resealRows<AccountRow>(pool, keyring, {
+  const accounts = await resealRows<AccountRow>(pool, keyring, {
     sql: accountsSql,
     reseal: (tx, tenant, row) => rotateAccount(tx, keyring, tenant, row),
     name: ({ merchant_id }) => ({ merchant_id }),
   })
-  return { ...found, field: 'accounts', what: 'bank accounts' }
+  const files = await resealRows<SealedFile>(pool, keyring, {
+    sql: filesSql,
+    reseal: (tx, tenant, row) => rotateFile(tx, keyring, tenant, row),
+    name: ({ batch_no }) => ({ batch_no }),
+  })
+  const unopened = [...accounts.unopened, ...files.unopened]
+  return { count: accounts.count + files.count, unopened, field: 'accounts', what: 'bank accounts and pay files' }
 }
 
 const rotateAccount = async (tx: Tx, keyring: Keyring, tenant: string, row: AccountRow): Promise<void> => {
@@ -25,6 +32,16 @@ const rotateAccount = async (tx: Tx, keyring: Keyring, tenant: string, row: Acco
   )
 }
 
+const rotateFile = async (tx: Tx, keyring: Keyring, tenant: string, row: SealedFile): Promise<void> => {
+  const { keyId, sealed } = sealFile(keyring, tenant, row.batch_no, openFile(keyring, tenant, row))
+  const text = 'update payout_batches set key_id = $3, sealed = $4 where tenant_id = $1 and batch_no = $2'
+  await tx.client.query(text, [tenant, row.batch_no, keyId, sealed])
+}
+
 const accountsSql = `
   select merchant_id::text, version, key_id, sealed from bank_accounts
   where tenant_id = $1 and key_id <> $2 order by bank_accounts.merchant_id, version for update`
+
+const filesSql = `
+  select batch_no, key_id, sealed from payout_batches where tenant_id = $1 and key_id <> $2
+  order by payout_batches.batch_no for update`

@@ -1,6 +1,7 @@
 import type { Keyring } from '@courier/shared/vault.ts'
 import type { FastifyPluginAsync } from 'fastify'
 import type { FindOrder } from '../../core/tracking/read-orders.ts'
+import { accountRoutes } from './account-routes.ts'
 import { balanceRoutes, merchantBalanceRoutes } from './balance-routes.ts'
 import { cashRoutes } from './cash-routes.ts'
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
@@ -29,6 +30,7 @@ interface CompanyMoneyOptions extends InvoiceOptions {
 export const companyMoneyRoutes: FastifyPluginAsync<CompanyMoneyOptions> = async (app, options) => {
   await app.register(cashRoutes, options)
   await app.register(statementRoutes, options)
+  await app.register(accountRoutes, options)
   await app.register(payoutRoutes, options)
   await app.register(staffMoneyRoutes, options)
   await app.register(merchantBalanceRoutes, options)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { ordersFixture } from '../../test/orders-fixture.ts'
+import { preparePayer } from '../../test/payer.ts'
 import { tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 
@@ -18,7 +19,9 @@ const statuses = [
 t.test("a shop's day, from 50 parcels to the last cent", async t => {
   const file = { ...tenantFile({ tax_percent: 18, withholding_percent: 2 }), statuses }
   Object.assign(file.rate_cards[0] ?? {}, { cod_fee_percent: 1, cod_fee_min: 20, return_fee: 150, each_return_kg: 25 })
-  const { make, move, get, request, staffOf, staffGet, pool, rows } = await ordersFixture(t, { file })
+  const fixture = await ordersFixture(t, { file })
+  const { make, move, get, request, staffOf, staffGet, pool, rows } = fixture
+  const pay = await preparePayer(fixture)
   const cashier = await staffOf('Chamari')
   const manager = await staffOf('Ruwan')
   const staff = async (path: string, body: object, token = cashier) => {
@@ -71,8 +74,8 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   t.equal(disputed.status, 200, JSON.stringify(disputed.body))
   await balance({ held: 425.4, payable_now: 0, balance: 15_877.2 })
   t.equal((await request('POST', `/api/public/merchant/invoice/${made.invoice_no}/approve`, {})).status, 200)
-  const paid = await staff(`/invoice/${made.invoice_no}/deposit`, { bank_reference: 'BOC 2', paid_on: today })
-  t.match(paid, { state: 'deposited', total: 15_451.8 })
+  const { body: paid } = await pay([made.invoice_no], 'BOC 2', today)
+  t.match(paid.data, { state: 'settled', total: 15_451.8 })
   await balance({ held: 425.4, balance: 425.4 })
   await finance({ state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' })
   const lookUp = await request('POST', '/api/public/merchant/order/lookup', { waybill_numbers: waybills.slice(0, 2) })
@@ -103,7 +106,7 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   t.match(second, { kind: 'made', invoice_ref_no: 'MI-0002', total: 525.4 })
   await staff(`/invoice/${second.invoice_no}/submit`, {})
   t.equal((await request('POST', `/api/public/merchant/invoice/${second.invoice_no}/approve`, {})).status, 200)
-  await staff(`/invoice/${second.invoice_no}/deposit`, { bank_reference: 'BOC 3', paid_on: today })
+  t.equal((await pay([second.invoice_no], 'BOC 3', today)).status, 200)
   await balance({ with_riders: 0, at_office: 0, held: 0, payable_now: 0, balance: 0 })
 
   const debt = await staff('/cash/handover', { collected_by: 'Nimal', declared: 500, counted: 500 })

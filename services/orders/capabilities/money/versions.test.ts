@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { connectTo } from '../../../../dev/test-database.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
+import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { approveUndisputed } from './invoices.ts'
@@ -159,6 +160,7 @@ t.test('documents do not change', async t => {
   const fixture = await start(t)
   const { rows, apply, file, today, post, own, invoice, submit, read, readFile, dispute, settle, staffGet, get } =
     fixture
+  const pay = await preparePayer(fixture)
 
   t.test('a dispute makes a version and a credit note; what the merchant saw stays, byte for byte', async t => {
     const no = await submit('DM97100001', 'DM97100002')
@@ -179,7 +181,7 @@ t.test('documents do not change', async t => {
     t.match(credit.lines, [{ waybill_number: 'DM97100001', kind: 'disputed', net: -469 }])
     const creditPdf = await readFile(`/credit-note/${creditNo}?format=pdf`)
     t.equal((await own(`/invoice/${no}/approve`)).status, 200)
-    await post(`/invoice/${no}/deposit`, { bank_reference: 'BOC 1', paid_on: today })
+    t.equal((await pay([no], 'BOC 1', today)).status, 200)
     t.equal((await settle(no, 'DM97100001')).status, 200)
     const renamed = {
       ...file,

@@ -76,6 +76,25 @@ export const findStaffLogin = async (tx: Tx, tenant: string, email: string, isSh
     ${isShared ? sql`for share` : sql``}`
   )[0]
 
+/** Finds the active member of staff with exactly this name. */
+export const findStaffName = async (tx: Tx, tenant: string, name: string): Promise<string | undefined> => {
+  const text = 'select name from staff where tenant_id = $1 and name = $2 and is_active'
+  const [found] = await tx.rows<{ name: string }>({ name: 'find_staff_name', text, values: [tenant, name] })
+  return found?.name
+}
+
+/** Lists the active members of staff, and the names of the live tokens that the operator made; these have no id. */
+export const listStaffNames = (tx: Tx, tenant: string) =>
+  tx.rows<{ id: string | null; name: string }>({ name: 'list_staff_names', text: staffNamesSql, values: [tenant] })
+
+const staffNamesSql = `
+  select staff_id::text as id, name from staff where tenant_id = $1 and is_active
+  union
+  select null, staff_name from tokens where tenant_id = $1 and staff_name is not null and staff_id is null
+    and revoked_at is null and (expires_at is null or expires_at > now())
+    and staff_name not in (select name from staff where tenant_id = $1 and is_active)
+  order by name`
+
 /** Reads the roles of a member of staff. Rows from before a person could have several roles have only `role`. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]
 

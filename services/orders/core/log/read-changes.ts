@@ -17,7 +17,10 @@ export interface Change {
   readonly by: ChangeActor
   /** Lists the names of the fields that an edit changed. */
   readonly fields: readonly string[] | null
-  /** Holds details beyond the type: a reason_code, an instruction, an invoice. */
+  /**
+   * Holds details beyond the type: a reason_code, an instruction, an invoice. `each` of a stored entry
+   * holds those that differ between its orders, in the order of its waybills.
+   */
   readonly details: Readonly<Record<string, string>> | null
 }
 
@@ -26,7 +29,9 @@ const changesSql = `
   select (c.position + place - 1)::float8 as position, c.type, nullif(item.waybill_number, '') as waybill_number,
     o.order_no, case when item.waybill_number <> '' then json_build_object('key', item.status_key, 'name',
       coalesce(status.name, item.status_key)) end as status,
-    ${isoTime('c.happened_at')} as happened_at, c.actor as by, c.fields, c.details
+    ${isoTime('c.happened_at')} as happened_at, c.actor as by, c.fields,
+    case when c.details ? 'each' then (c.details - 'each') || (c.details -> 'each' -> (place::int - 1))
+      else c.details end as details
   from log c cross join lateral (
     select place, waybill_number, coalesce(status_key, c.status_keys[1]) as status_key
     from unnest(c.waybill_numbers, c.status_keys) with ordinality as listed (waybill_number, status_key, place)

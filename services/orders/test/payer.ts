@@ -1,0 +1,27 @@
+import type { ordersFixture } from './orders-fixture.ts'
+
+type Fixture = Pick<Awaited<ReturnType<typeof ordersFixture>>, 'send' | 'rows'> & {
+  readonly staffOf: (name: string) => Promise<string>
+}
+
+/**
+ * Gives each merchant of the demo a bank account that may be paid. Returns a function that pays invoices in a batch of
+ * their own, made and released by two people; it returns the response to the settlement.
+ */
+export const preparePayer = async ({ send, rows, staffOf }: Fixture) => {
+  const [maker, second] = [await staffOf('Maker'), await staffOf('Second')]
+  const post = (path: string, body: object, token = maker) => send('POST', `/api/staff${path}`, body, { token })
+  const details = { bank: 'Bank of Ceylon', holder: 'Lanka Shoes', number: '0071234567' }
+  for (const { id } of await rows(`select merchant_id as id from merchants where tenant_id = 'demo'`)) {
+    await post(`/merchant/${id}/bank-account`, details)
+    await post(`/merchant/${id}/bank-account/confirm`, { last_four: '4567' }, second)
+  }
+  await rows(`update bank_accounts set changed_at = changed_at - interval '48 hours'`)
+  return async (invoice_nos: string[], bank_reference: string, paid_on: string) => {
+    const made = await post('/payout', { invoice_nos })
+    if (made.status !== 200) return made
+    const path = `/payout/${made.body.data.batch_no}`
+    await post(`${path}/release`, {}, second)
+    return post(`${path}/settle`, { bank_reference, paid_on })
+  }
+}
