@@ -1,13 +1,13 @@
 import { Button } from '../../kit/actions.js'
 import { callOrders } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
-import { companyMoney, number, t } from '../../kit/i18n.js'
+import { companyMoney, number, smallest, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
-import { may } from '../../kit/session.js'
+import { getSession, may } from '../../kit/session.js'
 import { Badge, column, Live, Panel, Table, Time, useLive } from '../../kit/ui.js'
 import { reasonField } from './money.js'
 
-const amountField = { type: 'number', min: '0', step: '0.01', required: true }
+const amountField = () => ({ type: 'number', min: '0', step: smallest(), required: true })
 
 const people = onChosen => [
   column(t('cash.person'), row => row.name),
@@ -27,12 +27,12 @@ const people = onChosen => [
 
 /** Shows a form to hand over the cash that a person holds and owes. A handover whose sums differ stays open. */
 const HandOver = ({ person, onDone }) => {
-  const total = person ? Number((person.amount + person.debt).toFixed(2)) : 0
+  const total = person ? Number((person.amount + person.debt).toFixed(getSession().me?.tenant.decimals)) : 0
   const start = { collected_by: person?.name ?? '', declared: total ? String(total) : '', counted: '' }
   const fields = [
     { name: 'collected_by', label: t('cash.person'), required: true, maxlength: 200 },
-    { name: 'declared', label: t('cash.declared'), ...amountField },
-    { name: 'counted', label: t('cash.counted'), ...amountField },
+    { name: 'declared', label: t('cash.declared'), ...amountField() },
+    { name: 'counted', label: t('cash.counted'), ...amountField() },
     { name: 'note', label: t('moves.note'), maxlength: 500 },
   ]
   const toBody = entered => {
@@ -70,7 +70,7 @@ const DepositCash = ({ office, onDone }) => {
   const [begun, setBegun] = useState(/** @type {number | undefined} */ (undefined))
   const start = begun ?? office.amount
   const fields = [
-    { name: 'amount', label: t('cash.amount'), ...amountField },
+    { name: 'amount', label: t('cash.amount'), ...amountField() },
     { name: 'bank_reference', label: t('invoice.reference'), required: true, maxlength: 500 },
   ]
   const end = () => {

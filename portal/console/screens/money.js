@@ -1,7 +1,7 @@
 // Shows the money of a parcel and of a merchant, for their screens.
 import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form } from '../../kit/form.js'
-import { companyMoney, named, t } from '../../kit/i18n.js'
+import { companyMoney, named, smallest, t } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
@@ -27,7 +27,14 @@ export const ParcelMoney = ({ order }) => {
   const path = `/order/${encodeURIComponent(waybill)}`
   const found = useLive(signal => callOrders(`${path}/money`, { signal }), 0, [waybill, order.status.key])
   const toBody = ({ amount, ...body }) => ({ ...body, waybill_number: waybill, amount: Number(amount) })
-  const amount = { name: 'amount', label: t('cash.amount'), type: 'number', min: '0.01', step: '0.01', required: true }
+  const amount = {
+    name: 'amount',
+    label: t('cash.amount'),
+    type: 'number',
+    min: smallest(),
+    step: smallest(),
+    required: true,
+  }
   return html`<${Panel} title=${t('menu.money')}>
     <${Live} of=${found} lines=${2}>${({ data }) => html`
       <p><${Badge}>${named('money', data.state)}<//> ${

@@ -1,3 +1,4 @@
+import { findDecimals } from '@courier/shared/currency.ts'
 import { mm } from './draw-label.ts'
 import { wordParcels } from './label.ts'
 import { drawRule, type Page, write, writeRight } from './text.ts'
@@ -45,8 +46,12 @@ const columns: readonly (readonly [right: number, head: string, value: (line: Li
   [186, 'Owed', line => line.net],
 ]
 
-const wordAmount = (amount: number): string =>
-  (Math.round(amount * 100) / 100 + 0).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+/** Writes an amount with the decimals of its currency, without a sign of zero. */
+const wordAmount = (amount: number, currency: string): string => {
+  const decimals = findDecimals(currency)
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
+  return (Number(amount.toFixed(decimals)) + 0).toLocaleString('en', digits)
+}
 
 /** Draws an invoice on as many pages of A4 as its lines need, a line in each step. */
 export const drawInvoice = function* (page: Page, job: InvoiceJob): Iterable<void> {
@@ -62,7 +67,7 @@ export const drawInvoice = function* (page: Page, job: InvoiceJob): Iterable<voi
     drawColumns(page, top - mm(6))
     for (const [row, line] of lines.slice(first, first + rows).entries()) {
       yield
-      drawLine(page, line, top + row * rowHeight)
+      drawLine(page, job.currency, line, top + row * rowHeight)
     }
     first += rows
   }
@@ -95,12 +100,12 @@ const drawSums = (
   let y = mm(58)
   for (const [name, amount] of rows) {
     write(page, name, left, y, mm(90), { size: 10 })
-    writeRight(page, wordAmount(amount), left + mm(140), y, { size: 10 })
+    writeRight(page, wordAmount(amount, currency), left + mm(140), y, { size: 10 })
     y += mm(5)
   }
   drawRule(page, left, left + width, y)
   write(page, `To be paid (${currency})`, left, y + 3, mm(90), { size: 13, weight: 700 })
-  writeRight(page, wordAmount(total), left + mm(140), y + 3, { size: 13, weight: 700 })
+  writeRight(page, wordAmount(total, currency), left + mm(140), y + 3, { size: 13, weight: 700 })
 }
 
 const drawColumns = (page: Page, y: number): void => {
@@ -111,9 +116,10 @@ const drawColumns = (page: Page, y: number): void => {
   drawRule(page, left, left + width, y + mm(5))
 }
 
-const drawLine = (page: Page, line: Line, y: number): void => {
+const drawLine = (page: Page, currency: string, line: Line, y: number): void => {
   write(page, line.waybill_number, left, y, mm(39), { size: 8, weight: 700 })
   const style = { size: 8 }
   write(page, `${line.booked_on} ${line.kind.replaceAll('_', ' ')}`, left + mm(40), y, mm(34), { size: 7 })
-  for (const [right, , value] of columns) writeRight(page, wordAmount(value(line)), left + mm(right), y, style)
+  for (const [right, , value] of columns)
+    writeRight(page, wordAmount(value(line), currency), left + mm(right), y, style)
 }

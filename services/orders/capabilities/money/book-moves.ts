@@ -1,9 +1,11 @@
+import { decimalsSql } from '@courier/shared/currency.ts'
+import { readCurrency } from '../../core/actions/amounts.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { nameMover } from '../../core/moves/check-moves.ts'
 import type { LockedMove, MovePoint, WantedMove } from '../../core/moves/move-points.ts'
 import { findLineKind, isBeforeMoney, refuseBooking } from '../../core/statuses/check-set.ts'
 import { findBooking } from '../../core/statuses/statuses.ts'
-import { checkCollection, collectionFields, collectionParameters, readCollection } from './collection.ts'
+import { checkCollection, collectionFields, collectionParameters, hasFraction, readCollection } from './collection.ts'
 import { transfersOfMovesSql } from './ledger.ts'
 import { findBooked, wordBooked } from './parcels.ts'
 import { reverseBooking } from './reverse.ts'
@@ -25,6 +27,7 @@ const parcelsSql = (kind: string, reversal: string, columns: string, more = ''):
         ) earlier on earlier.waybill_number = moved.waybill_number ${more}
           cross join lateral (
             select journal_id, (now at time zone time_zone)::date as booked_on, tax_percent, withholding_percent,
+              ${decimalsSql('currency')} as decimals,
               coalesce(cod_fee_percent, 0) as fee_percent,
               coalesce(cod_fee_min, 0) as fee_min, return_fee, each_return_kg
             from clock cross join tenants join merchants on merchants.tenant_id = $1
@@ -44,11 +47,11 @@ const returning =
 const deliveryLinesSql = `
     insert into money_lines (${common}, cod, delivery, cod_fee, withholding, method, cash_account, reason)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'delivered',
-      round((delivery_charge + fee) * tax_percent / 100, 2), booked_on, $3, paid, delivery_charge, fee,
-      round(paid * withholding_percent / 100, 2), method, case when method = 'cash' then 'rider:' || $8::text
+      round((delivery_charge + fee) * tax_percent / 100, decimals), booked_on, $3, paid, delivery_charge, fee,
+      round(paid * withholding_percent / 100, decimals), method, case when method = 'cash' then 'rider:' || $8::text
         when method is not null then 'clearing' end, reason
     from (
-      select *, case when paid > 0 then greatest(round(paid * fee_percent / 100, 2), fee_min) else 0 end as fee,
+      select *, case when paid > 0 then round(greatest(paid * fee_percent / 100, fee_min), decimals) else 0 end as fee,
         case when paid > 0 then coalesce(given_method, 'cash') end as method
       from (${parcelsSql(
         'delivered',
@@ -65,7 +68,7 @@ const deliveryLinesSql = `
 const returnFee = 'return_fee + greatest(ceil(moved.weight)::integer - 1, 0) * each_return_kg as fee'
 const returnLinesSql = `
     insert into money_lines (${common}, return_fee)
-    select $1, waybill_number, line_no, journal_id, merchant_id, 'returned', round(fee * tax_percent / 100, 2),
+    select $1, waybill_number, line_no, journal_id, merchant_id, 'returned', round(fee * tax_percent / 100, decimals),
       booked_on, $3, fee
     from (${parcelsSql('returned', 'return_reversed', returnFee)}
     ) parcel
@@ -125,9 +128,11 @@ export const bookedMoves: MovePoint = {
     const found = await checkMoney(tx, wanted, locked)
     const move = await locked
     const cods = new Map(move.current.map(row => [row.waybill_number, row.cod]))
+    const collection = readCollection(move.given)
+    const currency = hasFraction(collection) ? await readCurrency(tx, wanted.tenant) : ''
     return {
       ...found,
-      ...checkCollection(readCollection(move.given), findBooking(move.to), move.waybills, cods),
+      ...checkCollection(collection, findBooking(move.to), move.waybills, cods, currency),
     }
   },
   write: book,

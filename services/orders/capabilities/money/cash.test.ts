@@ -174,7 +174,7 @@ t.test('cash', async t => {
 
   t.test('refuses fractions of a cent and unknown handovers', async t => {
     const fraction = await post('handover', { collected_by: 'Amal', declared: 1.005, counted: 1 })
-    t.strictSame(fraction.body.errors, { declared: ['The declared 1.005 has more than two decimals.'] })
+    t.strictSame(fraction.body.errors, { declared: ['The declared 1.005 has too many decimals: LKR has 2.'] })
     const body = { settle_as: 'owed', reason: 'x' }
     t.equal((await post('handover/99999999999999999/settle', body)).status, 404)
     t.equal((await post('handover/x/settle', body)).status, 422)

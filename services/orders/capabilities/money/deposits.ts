@@ -1,3 +1,4 @@
+import { addAmounts } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../core/actions/action.ts'
 import type { Tx } from '../../core/database/tables.ts'
@@ -52,7 +53,7 @@ export const deposit = async (
   await lockParcels(tx, tenant, [...before.keys()])
   const parcels = new Map([...(await findUnbanked(tx, tenant, wanted))].filter(([waybill]) => before.has(waybill)))
   const other = wanted ? 0 : await findOther(tx, tenant)
-  const sum = Number([...parcels.values()].reduce((sum, cod) => sum + cod, other).toFixed(2))
+  const sum = addAmounts([other, ...parcels.values()])
   const foreign = (waybill: string) =>
     !parcels.has(waybill) && `No money of ${waybill} is at the office or in clearing.`
   const refused = refuseAny(checkEach(wanted, foreign))

@@ -1,3 +1,4 @@
+import { addAmounts } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../core/actions/action.ts'
 import { Reason } from '../../core/actions/fields.ts'
@@ -36,12 +37,12 @@ export const disputeParcels = async (
     }),
   )
   if (refused) return refused
-  const held = rows.reduce((sum, { amount }) => sum + amount, 0)
-  if (Math.round((total - held) * 100) <= 0) return refuse('waybill_numbers', nothingLeft)
+  const held = addAmounts(rows.map(({ amount }) => amount))
+  if (total <= held) return refuse('waybill_numbers', nothingLeft)
   const { journalId, today } = await readClock(tx, tenant)
   await tx.client.query(disputeSql, [tenant, invoice_id, waybills, journalId, today, reason])
   const text = 'update invoices set total = total - $3 where tenant_id = $1 and invoice_id = $2'
-  await tx.client.query(text, [tenant, invoice_id, held.toFixed(2)])
+  await tx.client.query(text, [tenant, invoice_id, held])
   await bookJournal(tx, tenant, journalId, waybills)
   return { kind: 'done', data: waybills, objects: waybills }
 }

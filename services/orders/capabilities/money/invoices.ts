@@ -1,3 +1,4 @@
+import { findDecimals } from '@courier/shared/currency.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { type Acted, type Call, defineBody, refuse } from '../../core/actions/action.ts'
 import { Day } from '../../core/actions/fields.ts'
@@ -190,7 +191,7 @@ export const depositInvoice = async (
     const values = [slice.map(each => each.waybill_number), slice.map(each => each.status_key)]
     await tx.client.query(logSql, [tenant, merchant_id, 'money.paid', ...values, now, true, JSON.stringify(details)])
   }
-  const paid = JSON.stringify({ ...details, total: invoice.total.toFixed(2), currency })
+  const paid = JSON.stringify({ ...details, total: invoice.total.toFixed(findDecimals(currency)), currency })
   // The entry has no parcel: an empty waybill number gives it one position in the feed.
   const values = [tenant, merchant_id, 'invoice.deposited', [''], [''], now, invoice.is_silent, paid]
   await tx.client.query(logSql, values)

@@ -29,6 +29,7 @@ export const SessionTenant = Type.Object({
   id: Type.String(),
   name: Type.String(),
   currency: Type.String(),
+  decimals: Type.Integer({ description: 'The decimals of amounts in `currency`.', examples: [2] }),
   country: Type.String(),
   time_zone: Type.String({ examples: ['Asia/Colombo'] }),
 })
