@@ -1,15 +1,20 @@
 import { unauthenticated } from '@courier/shared/access/authenticate.ts'
-import { decimalsSql } from '@courier/shared/currency.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
-import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
-import { addLogin, addLogout, loginFields, type SessionOptions, SessionTenant } from './login-routes.ts'
+import {
+  addLogin,
+  addLogout,
+  loginFields,
+  type SessionOptions,
+  SessionTenant,
+  sessionTenantSql,
+} from './login-routes.ts'
 import { type Merchant, type MerchantRole, merchantRoles } from './merchant.ts'
 import { findMerchantLogin, type MerchantLogin, nameActor, selectMerchants, splitName } from './queries.ts'
 
@@ -75,7 +80,7 @@ const readUser = async (pool: pg.Pool, { tenant, merchantId, role, person }: Mer
     Promise.all([
       selectMerchants(tx, tenant).where('merchant_id', '=', merchantId).executeTakeFirst(),
       query<Static<typeof SessionTenant>>(tx)`
-        select tenant_id as id, name, currency, ${sql.raw(decimalsSql('currency'))} as decimals, country, time_zone from tenants where tenant_id = ${tenant}`,
+        select ${sessionTenantSql} from tenants where tenant_id = ${tenant}`,
     ]),
   )
   if (!merchant || !company) throw unauthenticated()

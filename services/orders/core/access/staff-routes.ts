@@ -7,18 +7,23 @@ import {
   staffOperations,
   staffRoles,
 } from '@courier/shared/contract/staff-roles.ts'
-import { decimalsSql } from '@courier/shared/currency.ts'
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import { component, oneOf } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyPluginAsync } from 'fastify'
-import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
-import { addLogin, addLogout, loginFields, type SessionOptions, SessionTenant } from './login-routes.ts'
+import {
+  addLogin,
+  addLogout,
+  loginFields,
+  type SessionOptions,
+  SessionTenant,
+  sessionTenantSql,
+} from './login-routes.ts'
 import { findStaffLogin, readRoles, type StaffRow } from './queries.ts'
 
 const Role = oneOf(staffRoles)
@@ -108,7 +113,7 @@ const readStaff = async (pool: pg.Pool, { tenant, name, roles, tokenId }: Staff)
 /** Reads the tenant of a token, and the e-mail address of the account behind it; null without an account. */
 const findAccount = (tx: Tx, tenant: string, tokenId: string) =>
   query<CurrentStaff['tenant'] & Pick<CurrentStaff, 'email'>>(tx)`
-    select tenants.tenant_id as id, tenants.name, currency, ${sql.raw(decimalsSql('currency'))} as decimals, country, time_zone, email
+    select ${sessionTenantSql}, email
     from tokens join tenants on tenants.tenant_id = tokens.tenant_id
       left join staff on staff.tenant_id = tokens.tenant_id and staff.staff_id = tokens.staff_id
     where tokens.tenant_id = ${tenant} and token_id = ${tokenId}`
