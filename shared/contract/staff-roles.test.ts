@@ -48,6 +48,7 @@ const table: [roles: string[], operations: string[]][] = [
         'getStatement',
         'getMerchantBalance',
       ],
+      ...['listAccounts', 'getTrialBalance', 'listJournal', 'getMonthReport', 'getMerchantAccount'],
       ...['listAllInvoices', 'getAnyInvoice', 'makeInvoices', 'submitInvoice', 'approveInvoice', 'rejectInvoice'],
       ...['cancelInvoice', 'depositInvoice', 'payCharges', 'settleDispute', 'compensateParcel', 'getBankAccount'],
       ...['changeBankAccount', 'confirmBankAccount', 'getPayRun', 'markPayRun'],

@@ -5,6 +5,7 @@ import type { Tx } from '../../core/database/tables.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
+import { findContradictions } from './expect-books.ts'
 import { foldDay } from './fold.ts'
 
 // Compares random histories of moves, reversals, handovers, invoices, disputes and payments with a model in plain
@@ -243,6 +244,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const failed = storm.filter(response => response && response.status >= 500 && response.status !== 503)
   t.strictSame(failed, [])
   t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+  t.strictSame(await findContradictions(fixture, '2020-01-01', today), [])
   const closing = async (account: string): Promise<number> =>
     (await staffGet(`/ledger?account=${account}&from=${today}&to=${today}`)).body.data?.closing ?? 0
   const { balance } = (await get('/balance')).body.data

@@ -17,6 +17,9 @@ const laterPairs = [
   ["'office'", 'line.cash_account', 'line.handed'],
 ]
 
+/** Lists the pairs of accounts of a line, `line`: `debit`, `credit`, `amount`, which may be zero or below. */
+export const linePairsSql = () => lateralSql([...movePairs, ...laterPairs])
+
 /**
  * Sums amounts for each journal and pair of accounts. A sum below zero becomes a transfer the other way round, and is
  * added to any transfer in that direction.
@@ -55,7 +58,7 @@ export const transfersOfMovesSql = (lines: string): string => `
 export const transfersOfAllSql = ({ lines = 'true', documents = 'true' } = {}): string =>
   transfersSql(`(
       select line.journal_id, debit, credit, amount, line.booked_on
-        from money_lines line ${lateralSql([...movePairs, ...laterPairs])}
+        from money_lines line ${linePairsSql()}
       where line.tenant_id = $1 and ${lines} and amount <> 0
       union all
       select banked_by, 'bank', case when method = 'cash' then 'office' else cash_account end, cod, document.booked_on

@@ -5,6 +5,9 @@ import { balanceRoutes, merchantBalanceRoutes } from './balance-routes.ts'
 import { cashRoutes } from './cash-routes.ts'
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
 import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoice-routes.ts'
+import { ledgerRoutes } from './ledger-routes.ts'
+import { accountRoutes, merchantAccountRoutes } from './merchant-account.ts'
+import { monthRoutes } from './month-report.ts'
 import { payoutRoutes } from './payout-routes.ts'
 import { statementRoutes } from './statement-routes.ts'
 
@@ -16,6 +19,7 @@ interface MerchantMoneyOptions extends InvoiceOptions {
 export const merchantMoneyRoutes: FastifyPluginAsync<MerchantMoneyOptions> = async (app, options) => {
   await app.register(financeStatusRoutes, options)
   await app.register(balanceRoutes, options)
+  await app.register(accountRoutes, options)
   await app.register(parcelMoneyRoutes, options)
   await app.register(merchantInvoiceRoutes, options)
 }
@@ -29,8 +33,11 @@ interface CompanyMoneyOptions extends InvoiceOptions {
 export const companyMoneyRoutes: FastifyPluginAsync<CompanyMoneyOptions> = async (app, options) => {
   await app.register(cashRoutes, options)
   await app.register(statementRoutes, options)
+  await app.register(ledgerRoutes, options)
+  await app.register(monthRoutes, options)
   await app.register(payoutRoutes, options)
   await app.register(staffMoneyRoutes, options)
   await app.register(merchantBalanceRoutes, options)
+  await app.register(merchantAccountRoutes, options)
   await app.register(invoiceRoutes, options)
 }

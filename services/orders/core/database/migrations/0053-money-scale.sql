@@ -1,4 +1,4 @@
--- Amounts have as many decimals as their currency (ISO 4217), and as many digits as they need. Postgres rewrites no row;
+-- Books that one can read (docs/money.md#books). Amounts have as many decimals as their currency (ISO 4217), and as many digits as they need. Postgres rewrites no row;
 -- it makes the index money_lines_open again, whose condition names `cod`, and reads ledger_transfers once for its check.
 alter table money_lines
   alter column cod type numeric,
@@ -27,3 +27,11 @@ alter table cash_deposits
 alter table invoices
   alter column total type numeric,
   alter column charges_due type numeric;
+
+-- 1: over the day's rows of ledger_days. 2: over its lines, transfers and documents, too.
+alter table ledger_seals add column version smallint not null default 1;
+-- The lines of a day, of one merchant or of all: for statements, the journal and seals.
+create index money_lines_by_day on money_lines (tenant_id, booked_on, merchant_id, journal_id);
+-- Journals in their order.
+create index ledger_transfers_by_journal on ledger_transfers (tenant_id, booked_on, journal_id);
+drop index ledger_transfers_by_day;
