@@ -5,6 +5,7 @@ import { companyMoney, named, smallest, t } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
+import { Statement } from './statement.js'
 
 /** Returns the columns of money lines, of a parcel or of an invoice. */
 export const lineColumns = () => [
@@ -74,6 +75,7 @@ export const MerchantMoney = ({ id }) => {
           )}</ul>`
         }`}<//>
     <//>
+    ${may('getMerchantAccount') && html`<${Statement} key=${id} id=${id} />`}
     ${may('getBankAccount') && html`<${Account} path=${`${path}/bank-account`} />`}`
 }
 

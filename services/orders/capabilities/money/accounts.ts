@@ -44,30 +44,30 @@ export const recentSql = (until: string): string => `
       where tenant_id = $1 and booked_on > ${lastFoldedSql} and booked_on <= ${until}
   )`
 
-/** Defines the query `account`, of all accounts, beside `recent`. Skips from one folded account to the next. */
-export const accountsSql = (until: string): string => `
+/**
+ * Defines the query `account`: all accounts with their balances, debits less credits, at the end of the day `until`.
+ * Skips from one folded account to the next.
+ */
+export const accountsSql = (until: string, before = `'infinity'`): string => `
   folded as (
     (select account from ledger_days where tenant_id = $1 order by account limit 1)
     union all
     select following.account from folded cross join lateral (
       select account from ledger_days where tenant_id = $1 and account > folded.account order by account limit 1
     ) following
-  ), ${recentSql(until)}, account as (select account from folded union select account from recent)`
-
-/** Selects the balance of an account of `account`, debits less credits, at the end of the day before `day`. */
-export const balanceSql = (day: string): string => `(${foldedBalanceSql('account.account', day)} + coalesce((
-      select sum(debit - credit) from recent where recent.account = account.account and recent.booked_on < ${day}
-    ), 0))`
+  ), ${recentSql(until)}, account as (
+    select account, ${foldedBalanceSql('named.account', before)} + coalesce(amount, 0) as balance
+    from (select account from folded union select account from recent) named
+      left join (select account, sum(debit - credit) as amount from recent group by 1) moved using (account)
+  )`
 
 /**
  * Selects the accounts after $3, at most $4, with their balances at the end of the day $2 and, in each row, the sums of
  * all debit and credit balances. $5 leaves out balances of zero.
  */
 export const trialBalanceSql = `
-  with recursive ${accountsSql('$2::date')}, balance as (
-    select account, ${balanceSql('($2::date + 1)')} as balance from account
-  ), summed as (
-    select *, sum(greatest(balance, 0)) over () as debits, sum(greatest(-balance, 0)) over () as credits from balance
+  with recursive ${accountsSql('$2::date', '($2::date + 1)')}, summed as (
+    select *, sum(greatest(balance, 0)) over () as debits, sum(greatest(-balance, 0)) over () as credits from account
     where not $5::boolean or balance <> 0
   )
   select account, merchants.name as merchant_name, balance::float8, greatest(balance, 0)::float8 as debit,

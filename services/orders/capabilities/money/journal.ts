@@ -16,7 +16,8 @@ const pairSql = `least(debit, credit) as one, greatest(debit, credit) as two,
 
 /**
  * Selects at most $8 entries from $2 to $3, of the account $4 unless null, after the entry $7 of the journal $6 of the
- * day $5. Reads one journal more, since $6 may have no further entry. An entry is what a line moved from one account to another; what no line explains is an entry of a document.
+ * day $5. Reads one journal more: the journal $6 may have no further entry. An entry is the amount that a line moved
+ * from one account to another; a document has an entry for the amounts that no line explains.
  */
 export const journalSql = `
   with journal as materialized (

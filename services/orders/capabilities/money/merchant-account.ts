@@ -108,14 +108,14 @@ const balanceSql = (day: string): string => `-(${foldedBalanceSql(accountName, d
 
 /**
  * Selects a `MerchantAccount` of the merchant $2 from $3 to $4 with at most $9 lines after the line $8 of the parcel $7
- * in the journal $6 of the day $5. Money in dispute is on an account of its own. What neither a line nor a payment
- * explains is a line `other` at the end of its day, so that the statement adds up.
+ * in the journal $6 of the day $5. Money in dispute is on an account of its own. A line `other` at the end of a day has
+ * the amounts that neither lines nor payments explain, so that the statement adds up.
  */
 const accountSql = `
   with ${recentSql('$4::date')}, line as (
     select booked_on, journal_id, waybill_number, line_no, kind, invoice_id, cod as collected,
-      delivery + cod_fee + return_fee as charges, tax, withholding, compensation + adjustment - held as other, 0 as paid,
-      ${netSql} as amount
+      delivery + cod_fee + return_fee as charges, tax, withholding,
+      compensation + adjustment - held as other, 0 as paid, ${netSql} as amount
     from money_lines line
     where tenant_id = $1 and merchant_id = $2 and ${isInDays('booked_on')} and kind <> 'handed_over'
     union all
@@ -149,7 +149,8 @@ const accountSql = `
     from statement cross join edge
   )
   select currency, opening::float8, closing::float8, line.* from edge left join (
-    select numbered.booked_on::text, numbered.journal_id, waybill_number, line_no, numbered.kind, invoice_no as document,
+    select numbered.booked_on::text, numbered.journal_id, waybill_number, line_no, numbered.kind,
+      invoice_no as document,
       collected::float8, charges::float8, tax::float8, withholding::float8, other::float8, paid::float8, amount::float8,
       balance::float8
     from numbered left join invoices on invoices.tenant_id = $1 and invoices.invoice_id = numbered.invoice_id

@@ -84,37 +84,39 @@ const sumsSql = [...parts, ['other', '', others] as const]
   .join(',\n      ')
 const shown = ['opening', ...Object.keys(columns), 'closing']
 
+const nextMonthSql = `($2::date + interval '1 month')::date`
+const isInMonth = `booked_on >= $2::date and booked_on < ${nextMonthSql}`
+
 /**
  * Selects a `MonthRow` of all merchants, then one for each merchant after $3, at most $4, of the month that begins on
  * $2. Leaves out merchants without entries and balance.
  */
 const monthSql = `
-  with month as (
-    select $2::date as first, ($2::date + interval '1 month')::date as next
-  ), ${recentSql('(select next from month)')}, merchant as (
-    select merchant_id, name, -(${foldedBalanceSql('owed.account', '(select first from month)')} + coalesce((
-        select sum(debit - credit) from recent where recent.account = owed.account and booked_on < first
-      ), 0)) as opening, booked.*
-    from month cross join (
-      select merchant_id, name, 'merchant:' || merchant_id as account from merchants where tenant_id = $1
-    ) owed cross join lateral (
-      select ${sumsSql}, coalesce(sum(credit - debit), 0) as change, count(*) as entries from (
-        select counter_account, debit, credit from ledger_days day
-        where day.tenant_id = $1 and day.account = owed.account and day.booked_on >= first and day.booked_on < next
-        union all
-        select counter_account, debit, credit from recent
-        where recent.account = owed.account and booked_on >= first and booked_on < next
-      ) entry
-    ) booked
+  with ${recentSql(nextMonthSql)}, owed as (
+    select merchant_id, name, 'merchant:' || merchant_id as account from merchants where tenant_id = $1
+  ), booked as (
+    select account, ${sumsSql}, coalesce(sum(credit - debit), 0) as change
+    from (
+      select owed.account, counter_account, debit, credit from owed join ledger_days day on day.tenant_id = $1
+        and day.account = owed.account and ${isInMonth}
+      union all
+      select account, counter_account, debit, credit from owed join recent using (account) where ${isInMonth}
+    ) entry group by 1
+  ), merchant as (
+    select merchant_id, name, -(${foldedBalanceSql('owed.account', '$2::date')} + coalesce(amount, 0)) as opening,
+      booked.*
+    from owed left join booked on booked.account = owed.account left join (
+      select account, sum(debit - credit) as amount from recent where booked_on < $2::date group by 1
+    ) before on before.account = owed.account
   ), reported as (
-    select *, opening + change as closing from merchant where entries > 0 or opening <> 0
+    select *, opening + coalesce(change, 0) as closing from merchant where change is not null or opening <> 0
   )
   select * from (
     select null::float8 as merchant_id, null as merchant_name,
       ${shown.map(name => `coalesce(sum(${name}), 0)::float8 as ${name}`).join(', ')} from reported
     union all
     (
-      select merchant_id::float8, name, ${shown.map(name => `${name}::float8`).join(', ')} from reported
+      select merchant_id::float8, name, ${shown.map(name => `coalesce(${name}, 0)::float8`).join(', ')} from reported
       where $3::bigint is null or merchant_id > $3 order by reported.merchant_id limit $4
     )
   ) row order by merchant_id nulls first`

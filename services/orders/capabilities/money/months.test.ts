@@ -215,6 +215,19 @@ for (const [currency, month] of Object.entries(months))
         ['bank', 'office', null, 'deposit', 'BOC 1'],
       ],
     )
+    const changes: [table: string, set: string, back: string, day: string][] = [
+      ['money_lines', `staff_name = 'x' where waybill_number = 'DM97000001'`, `staff_name = 'Kamal Perera'`, '02'],
+      ['cash_handovers', 'declared = declared + 1', 'declared = declared - 1', '03'],
+      ['cash_deposits', `bank_reference = 'BOC 3' where bank_reference = 'BOC 2'`, `bank_reference = 'BOC 2'`, '11'],
+      ['invoices', `invoice_no = 'X'`, `invoice_no = '${document}'`, '20'],
+    ]
+    for (const [table, set, back, day] of changes) {
+      const isMeant = `booked_on = '2026-02-${day}'`
+      await rows(`update ${table} set ${set} ${set.includes('where') ? 'and' : 'where'} ${isMeant}`)
+      t.strictSame((await checkLedger(pool, 'demo')).broken_seals, [`2026-02-${day}`], table)
+      await rows(`update ${table} set ${back} where ${isMeant}`)
+    }
+    t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
     const [event] = await rows(`select details from log where type = 'invoice.deposited'`)
     t.match(event.details, { total: month.printed, currency })
   })
