@@ -16,7 +16,7 @@ const pairSql = `least(debit, credit) as one, greatest(debit, credit) as two,
 
 /**
  * Selects at most $8 entries from $2 to $3, of the account $4 unless null, after the entry $7 of the journal $6 of the
- * day $5. Reads one journal more: the journal $6 may have no further entry. An entry is the amount that a line moved
+ * day $5, from at most $9 journals: one more than $8, since the journal $6 may have no further entry. An entry is the amount that a line moved
  * from one account to another; a document has an entry for the amounts that no line explains.
  */
 export const journalSql = `
@@ -24,7 +24,7 @@ export const journalSql = `
     select booked_on, journal_id from ledger_transfers
     where tenant_id = $1 and booked_on >= coalesce($5::date, $2::date) and booked_on <= $3::date
       and ($5::date is null or (booked_on, journal_id) >= ($5::date, $6::uuid)) and ${isInAccount}
-    group by booked_on, journal_id order by booked_on, journal_id limit $8::integer + 1
+    group by booked_on, journal_id order by booked_on, journal_id limit $9
   ), part as (
     select line.journal_id, waybill_number, line_no, kind, invoice_id, ${pairSql}
     from journal join money_lines line on line.tenant_id = $1 and line.booked_on = journal.booked_on
@@ -58,3 +58,25 @@ export const journalSql = `
     left join invoices on invoices.tenant_id = $1 and invoices.invoice_id = numbered.invoice_id
   where $5::date is null or (journal.booked_on, numbered.journal_id, entry_no) > ($5::date, $6::uuid, $7::integer)
   order by journal.booked_on, numbered.journal_id, entry_no limit $8`
+
+/** Is after all entries of a journal. */
+const lastEntry = 2_147_483_647
+/** Aims at pages of this many entries: a journal may have one parcel, or a thousand. */
+const wantedEntries = 5_000
+
+/**
+ * Reads all entries, in pages of whole journals. `read` gets the position and the number of journals; null: from the
+ * start.
+ */
+export const readJournals = async function* <Entry extends { booked_on: string; journal_id: string }>(
+  read: (after: readonly [string, string, number] | null, journals: number) => Promise<Entry[]>,
+): AsyncGenerator<Entry[], void> {
+  let journals = 50
+  for (let last: Entry | undefined; ; ) {
+    const entries = await read(last ? [last.booked_on, last.journal_id, lastEntry] : null, journals)
+    yield entries
+    last = entries.at(-1)
+    if (!last) return
+    journals = 1 + Math.ceil(Math.min(wantedEntries, (journals * wantedEntries) / entries.length))
+  }
+}

@@ -11,7 +11,7 @@ import { accountFields, findAccountType, trialBalanceSql } from './accounts.ts'
 import { nextCursor, type ReadPage, readAll } from './book-pages.ts'
 import { formatField, jsonOrCsv, streamCsv } from './csv.ts'
 import { nullable, sum } from './fields.ts'
-import { journalSql } from './journal.ts'
+import { journalSql, readJournals } from './journal.ts'
 
 const Account = Type.Object(
   { ...accountFields, balance: sum('The balance now: debits less credits.', -525.4) },
@@ -132,14 +132,17 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
     const { from, to, account = null } = query
     refuseValues(JournalQuery.properties, query)
     if (from > to) throw invalid({ to: [`Give a day from ${from} on.`] })
-    const read = (after: readonly (string | number)[] | null, limit: number) => {
-      const values = [tenant, from, to, account, ...(after ?? [null, null, null]), limit]
+    const read = (after: readonly (string | number)[] | null, limit: number | null, journals: number) => {
+      const values = [tenant, from, to, account, ...(after ?? [null, null, null]), limit, journals]
       return readInTenant<EntryRow>(pool, tenant, { name: 'read_journal', text: journalSql, values })
     }
-    const toPosition = ({ booked_on, journal_id, entry_no }: EntryRow) => [booked_on, journal_id, String(entry_no)]
-    if (query.format === 'csv') return streamCsv(reply, `journal-${from}-${to}.csv`, readAll(read, toPosition), Entry)
+    if (query.format === 'csv') {
+      const pages = readJournals<EntryRow>((after, journals) => read(after, null, journals))
+      return streamCsv(reply, `journal-${from}-${to}.csv`, pages, Entry)
+    }
     const { after, limit } = entryCursors.read(query)
-    return entryCursors.toPage(await read(after.length > 0 ? after : null, limit + 1), limit, toPosition)
+    const rows = await read(after.length > 0 ? after : null, limit + 1, limit + 2)
+    return entryCursors.toPage(rows, limit, row => [row.booked_on, row.journal_id, String(row.entry_no)])
   })
 }
 
