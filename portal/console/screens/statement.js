@@ -1,7 +1,7 @@
 // Shows the statement of a merchant's account.
 import { Act, saveFile } from '../../kit/actions.js'
-import { own, withQuery } from '../../kit/api.js'
-import { companyDay, named, sum, t } from '../../kit/i18n.js'
+import { callOrders, withQuery } from '../../kit/api.js'
+import { companyDay, companyMoney, named, t } from '../../kit/i18n.js'
 import { Pages, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { column, Facts, Field, Live, Panel, ParcelLink, Table, Two } from '../../kit/ui.js'
@@ -13,8 +13,8 @@ const columns = () => [
     t('statement.document'),
     row => row.document && html`<a href=${`#/invoices/${encodeURIComponent(row.document)}`}>${row.document}</a>`,
   ),
-  column(t('statement.amount'), row => sum(row.amount), 'number'),
-  column(t('money.balance'), row => sum(row.balance), 'number'),
+  column(t('statement.amount'), row => companyMoney(row.amount), 'number'),
+  column(t('money.balance'), row => companyMoney(row.balance), 'number'),
 ]
 
 /** Shows the opening balance, lines and closing balance of a merchant's account; at first, those of this month. */
@@ -24,7 +24,7 @@ export const Statement = ({ id }) => {
   const path = `/merchant/${encodeURIComponent(id)}/account`
   const page = usePages(path, days)
   const save = async () => {
-    const file = await own(withQuery(path, { ...days, format: 'csv' }), { as: 'blob' })
+    const file = await callOrders(withQuery(path, { ...days, format: 'csv' }), { as: 'blob' })
     saveFile(file, `account-${id}-${days.from}-${days.to}.csv`)
   }
   const field = name => html`<${Field} key=${name} id=${`statement-${name}`} label=${t(`statement.${name}`)} type="date"
@@ -32,7 +32,7 @@ export const Statement = ({ id }) => {
   return html`<${Panel} title=${t('statement')} aside=${html`<${Act} run=${save}>CSV<//>`}>
     <div class="fields">${['from', 'to'].map(field)}</div>
     <${Live} of=${page} lines=${6}>${({ data: { opening, lines, closing } }) => html`
-      <${Facts} of=${{ [t('statement.opening')]: sum(opening), [t('statement.closing')]: sum(closing) }} />
+      <${Facts} of=${{ [t('statement.opening')]: companyMoney(opening), [t('statement.closing')]: companyMoney(closing) }} />
       <${Table} caption=${t('statement')} columns=${columns()} empty=${t('empty')}
         rows=${lines.map((line, index) => ({ ...line, id: index }))} />
       <${Pages} of=${page} />`}<//>
