@@ -32,7 +32,10 @@ export const Statement = ({ id }) => {
   return html`<${Panel} title=${t('statement')} aside=${html`<${Act} run=${save}>CSV<//>`}>
     <div class="fields">${['from', 'to'].map(field)}</div>
     <${Live} of=${page} lines=${6}>${({ data: { opening, lines, closing } }) => html`
-      <${Facts} of=${{ [t('statement.opening')]: companyMoney(opening), [t('statement.closing')]: companyMoney(closing) }} />
+      <${Facts} of=${{
+        [t('statement.opening')]: companyMoney(opening),
+        [t('statement.closing')]: companyMoney(closing),
+      }} />
       <${Table} caption=${t('statement')} columns=${columns()} empty=${t('empty')}
         rows=${lines.map((line, index) => ({ ...line, id: index }))} />
       <${Pages} of=${page} />`}<//>

@@ -16,8 +16,8 @@ const pairSql = `least(debit, credit) as one, greatest(debit, credit) as two,
 
 /**
  * Selects at most $8 entries from $2 to $3, of the account $4 unless null, after the entry $7 of the journal $6 of the
- * day $5, from at most $9 journals: one more than $8, since the journal $6 may have no further entry. An entry is the amount that a line moved
- * from one account to another; a document has an entry for the amounts that no line explains.
+ * day $5. Reads at most $9 journals, the journal $6 among them. An entry is the amount that a line moved from one
+ * account to another; a document has an entry for the amounts that no line explains.
  */
 export const journalSql = `
   with journal as materialized (
