@@ -168,13 +168,23 @@ if (browser) {
     await page.getByRole('link', { name: 'Balance' }).first().click()
     await panel('Balance').getByText('LKR 1,800.50').first().waitFor()
     await show(t, 'balance')
-    t.strictSame(opened.problems, [])
+    const statement = panel('Statement of account')
+    await statement.getByText('Compensated').waitFor()
+    t.match(await statement.locator('.details').textContent(), 'Opening balanceLKR 0')
+    const saving = page.waitForEvent('download')
+    await statement.getByRole('button', { name: 'CSV' }).click()
+    t.match((await saving).suggestedFilename(), /^account-1-.*\.csv$/)
+    await statement.getByLabel('To').fill('2020-01-31')
+    await statement.getByText('Give a day from').waitFor()
+    await statement.getByLabel('From').fill('2020-01-01')
+    await statement.getByText('Nothing here.').waitFor()
+    t.equal(opened.problems.splice(0).length, 1, 'the 422')
   })
 
   for (const language of ['si', 'ta'])
     t.test(`the money screens fit in ${language}`, async t => {
       await page.locator('select.quiet').selectOption(language)
-      for (const screen of ['cash', 'invoices', 'payouts', 'payouts/PAY-00001']) {
+      for (const screen of ['cash', 'invoices', 'payouts', 'payouts/PAY-00001', 'merchants/1']) {
         await page.goto(`${url}#/${screen}`)
         await page.locator('.panel').first().waitFor()
         await show(t, `${screen.replace('/', '-')}-${language}`)

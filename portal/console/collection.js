@@ -1,5 +1,5 @@
 // Asks what the recipients of delivered parcels paid, and who has the cash, before a move books it.
-import { companyMoney, money, number, t } from '../kit/i18n.js'
+import { companyMoney, money, number, smallest, t } from '../kit/i18n.js'
 import { html, useState } from '../kit/preact.js'
 import { may } from '../kit/session.js'
 import { column, Field, Table, Two } from '../kit/ui.js'
@@ -82,7 +82,7 @@ const columns = change => {
     ),
     column(
       t('collect.amount'),
-      row => html`<div class="stack">${input(row, 'amount', { type: 'number', min: '0', step: '0.01' })}
+      row => html`<div class="stack">${input(row, 'amount', { type: 'number', min: '0', step: smallest() })}
         ${
           row.amount !== '' &&
           Number(row.amount) !== row.cod &&

@@ -45,12 +45,20 @@ export const number = value => value.toLocaleString(locales[language])
 
 /** @param {number | string} amount @param {string} currency */
 export const money = (amount, currency) => {
-  const digits = { minimumFractionDigits: Number.isInteger(Number(amount)) ? 0 : 2, maximumFractionDigits: 4 }
+  const { tenant } = getSession().me ?? {}
+  const decimals = currency === tenant?.currency ? tenant.decimals : 2
+  const digits = { minimumFractionDigits: Number.isInteger(Number(amount)) ? 0 : decimals, maximumFractionDigits: 4 }
   return `${currency} ${Number(amount).toLocaleString(locales[language], digits)}`
 }
 
 /** Writes an amount in the currency of the company. @param {number} amount */
 export const companyMoney = amount => money(amount, getSession().me?.tenant.currency ?? '')
+
+/** Returns the smallest amount of the company's currency, for the steps of inputs. */
+export const smallest = () => {
+  const decimals = getSession().me?.tenant.decimals ?? 2
+  return (10 ** -decimals).toFixed(decimals)
+}
 
 /** Formats in the company's time zone. @param {Intl.DateTimeFormatOptions} options */
 const format = options => (/** @type {string} */ iso) =>

@@ -2,7 +2,8 @@
 import { useEffect, useState } from './preact.js'
 
 /** @typedef {{ name: string, email: string | null, role: string, operations: string[],
- *   tenant: { id: string, name: string, currency: string, country: string, time_zone: string } }} Me */
+ *   tenant: { id: string, name: string, currency: string, decimals: number, country: string, time_zone: string } }} Me
+ */
 /** @typedef {{ tenant: string, token: string | null, me: Me | null }} Session */
 
 /**

@@ -309,7 +309,7 @@ t.test('an id alone names a city, for every check and price', async t => {
     t.match(await stored({ ...byId, destination_city_id }, general), {
       origin_city_id: 1500,
       destination_city_id: 2100,
-      delivery_charge: '540.50',
+      delivery_charge: '540.5000',
     })
   }
   const general = { origin_city_id: 2100 }

@@ -1,14 +1,14 @@
 import { Button } from '../../kit/actions.js'
 import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form } from '../../kit/form.js'
-import { companyMoney, number, t } from '../../kit/i18n.js'
+import { companyMoney, number, smallest, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
-import { may } from '../../kit/session.js'
+import { getSession, may } from '../../kit/session.js'
 import { Badge, column, Live, Panel, Table, Time, useLive } from '../../kit/ui.js'
 import { People } from '../people.js'
 import { reasonField } from './money.js'
 
-const amountField = { type: 'number', min: '0', step: '0.01', required: true }
+const amountField = () => ({ type: 'number', min: '0', step: smallest(), required: true })
 const personField = { required: true, maxlength: 200, list: 'people' }
 
 const people = onChosen => [
@@ -29,12 +29,12 @@ const people = onChosen => [
 
 /** Shows a form to hand over the cash that a person holds and owes. A handover whose sums differ stays open. */
 const HandOver = ({ person, onDone }) => {
-  const total = person ? Number((person.amount + person.debt).toFixed(2)) : 0
+  const total = person ? Number((person.amount + person.debt).toFixed(getSession().me?.tenant.decimals)) : 0
   const start = { collected_by: person?.name ?? '', declared: total ? String(total) : '', counted: '' }
   const fields = [
     { name: 'collected_by', label: t('cash.person'), ...personField },
-    { name: 'declared', label: t('cash.declared'), ...amountField },
-    { name: 'counted', label: t('cash.counted'), ...amountField },
+    { name: 'declared', label: t('cash.declared'), ...amountField() },
+    { name: 'counted', label: t('cash.counted'), ...amountField() },
     { name: 'note', label: t('moves.note'), maxlength: 500 },
   ]
   const toBody = entered => {
@@ -83,7 +83,7 @@ const DepositCash = ({ office, onDone }) => {
   const [begun, setBegun] = useState(/** @type {number | undefined} */ (undefined))
   const start = begun ?? office.amount
   const fields = [
-    { name: 'amount', label: t('cash.amount'), ...amountField },
+    { name: 'amount', label: t('cash.amount'), ...amountField() },
     { name: 'bank_reference', label: t('invoice.reference'), required: true, maxlength: 500 },
   ]
   const end = () => {

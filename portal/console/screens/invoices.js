@@ -1,7 +1,7 @@
 import { Act } from '../../kit/actions.js'
 import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form, findMerchants, usePost } from '../../kit/form.js'
-import { companyMoney, named, number, t } from '../../kit/i18n.js'
+import { companyMoney, named, number, smallest, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
 import { lineColumns, saveDocument, Versions } from '../../kit/money.js'
 import { html } from '../../kit/preact.js'
@@ -77,7 +77,7 @@ const Steps = ({ invoice, onDone }) => {
   }
   const settleFields = [
     { name: 'waybill', label: t('parcel'), options: disputed, none: t('message.choose'), required: true },
-    { name: 'adjustment', label: t('money.adjustment'), type: 'number', step: '0.01' },
+    { name: 'adjustment', label: t('money.adjustment'), type: 'number', step: smallest() },
     reasonField(),
   ]
   const toSettlement = ({ adjustment = '0', waybill, reason }) => ({

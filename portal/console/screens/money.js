@@ -1,11 +1,12 @@
 // Shows the money of a parcel and of a merchant, for their screens.
 import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form } from '../../kit/form.js'
-import { companyMoney, named, t } from '../../kit/i18n.js'
+import { companyMoney, named, smallest, t } from '../../kit/i18n.js'
 import { lineColumns } from '../../kit/money.js'
 import { html } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, Facts, Live, Panel, ParcelLink, Table, Time, useLive } from '../../kit/ui.js'
+import { Statement } from './statement.js'
 
 export const reasonField = () => ({ name: 'reason', label: t('failures.reason'), required: true, maxlength: 500 })
 
@@ -15,7 +16,14 @@ export const ParcelMoney = ({ order }) => {
   const path = `/order/${encodeURIComponent(waybill)}`
   const found = useLive(signal => callOrders(`${path}/money`, { signal }), 0, [waybill, order.status.key])
   const toBody = ({ amount, ...body }) => ({ ...body, waybill_number: waybill, amount: Number(amount) })
-  const amount = { name: 'amount', label: t('cash.amount'), type: 'number', min: '0.01', step: '0.01', required: true }
+  const amount = {
+    name: 'amount',
+    label: t('cash.amount'),
+    type: 'number',
+    min: smallest(),
+    step: smallest(),
+    required: true,
+  }
   return html`<${Panel} title=${t('menu.money')}>
     <${Live} of=${found} lines=${2}>${({ data }) => html`
       <p><${Badge}>${named('money', data.state)}<//> ${
@@ -55,6 +63,7 @@ export const MerchantMoney = ({ id }) => {
           )}</ul>`
         }`}<//>
     <//>
+    ${may('getMerchantAccount') && html`<${Statement} key=${id} id=${id} />`}
     ${may('getBankAccount') && html`<${Account} path=${`${path}/bank-account`} />`}`
 }
 

@@ -2,6 +2,7 @@ import { callOrders } from '../../kit/api.js'
 import { money, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
+import { getSession } from '../../kit/session.js'
 import { Badge, column, Facts, Live, Panel, useLive } from '../../kit/ui.js'
 import { Actions, Invoice } from './invoice.js'
 
@@ -10,7 +11,7 @@ const places = ['with_riders', 'at_office', 'banked', 'waiting', 'held']
 /** Returns the amounts that add up to the balance, the balance, its payable part and the next payment. */
 const showBalance = ({ currency, next_payment: next, ...data }) => {
   const rest = places.reduce((left, name) => left - data[name], data.balance)
-  const amounts = { ...data, rest: Number(rest.toFixed(2)) || 0 }
+  const amounts = { ...data, rest: Number(rest.toFixed(getSession().me?.tenant.decimals)) || 0 }
   return {
     ...Object.fromEntries(
       [...places, 'rest', 'balance', 'payable_now'].map(name => [t(`money.${name}`), money(amounts[name], currency)]),

@@ -5,7 +5,7 @@ import { warnUnprintable } from '@courier/shared/printable.ts'
 import { phoneProblem } from '../../core/booking/phone-check.ts'
 import type { Catalogue } from '../../core/catalogue/catalogue.ts'
 import { findPrices } from '../../core/catalogue/price-parcels.ts'
-import { charge } from '../../core/catalogue/rate-card.ts'
+import { charge, toAmount } from '../../core/catalogue/rate-card.ts'
 import { type Mover, nameStatus, whoMay } from '../../core/moves/check-moves.ts'
 import { beforePickup, editableIn, type Statuses } from '../../core/statuses/statuses.ts'
 import type { OrderState } from '../../core/tracking/etag.ts'
@@ -75,7 +75,7 @@ const reprice = (order: OrderRow, { values, destination }: OrderChanges, catalog
   if (!city || !rate) return found.refusal
   const destination_city_id = city.id
   const isSame = destination_city_id === order.destination_city_id && state.weight === order.weight
-  const delivery_charge = isSame ? order.delivery_charge : charge(rate, state.weight) / 100
+  const delivery_charge = isSame ? order.delivery_charge : toAmount(charge(rate, state.weight))
   return { kind: 'priced' as const, state: { ...state, destination_city_id, delivery_charge } }
 }
 

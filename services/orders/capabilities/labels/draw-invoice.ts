@@ -1,3 +1,4 @@
+import { findDecimals } from '@courier/shared/currency.ts'
 import { mm } from './draw-label.ts'
 import { wordParcels } from './label.ts'
 import { drawRule, type Page, write, writeRight } from './text.ts'
@@ -57,8 +58,12 @@ const columns: readonly (readonly [right: number, head: string, value: (line: Li
 ]
 const rateColumn = 124
 
-const wordAmount = (amount: number): string =>
-  (Math.round(amount * 100) / 100 + 0).toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+/** Writes an amount with the decimals of its currency, without a sign of zero. */
+const wordAmount = (amount: number, currency: string): string => {
+  const decimals = findDecimals(currency)
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
+  return (Number(amount.toFixed(decimals)) + 0).toLocaleString('en', digits)
+}
 
 /** Draws an invoice on as many pages of A4 as its lines need, a line in each step. */
 export const drawInvoice = function* (page: Page, { document }: InvoiceJob): Iterable<void> {
@@ -78,7 +83,7 @@ export const drawInvoice = function* (page: Page, { document }: InvoiceJob): Ite
     drawColumns(page, top - mm(6))
     for (const [row, line] of lines.slice(first, first + rows).entries()) {
       yield
-      drawLine(page, line, top + row * rowHeight)
+      drawLine(page, letterhead.currency, line, top + row * rowHeight)
     }
     first += rows
   }
@@ -113,20 +118,21 @@ const drawParty = (page: Page, address: string | null, taxNumber: string | null,
 const maxRates = 3
 
 /** Splits the tax by its rate, if the lines have few rates. */
-const sumTaxes = (lines: readonly Line[]): (readonly [string, number])[] => {
+const sumTaxes = (lines: readonly Line[], currency: string): (readonly [string, number])[] => {
   const rates = [...new Set(lines.filter(line => line.tax !== 0).map(line => line.tax_percent))]
   if (rates.length > maxRates) return [['Tax, by line', -lines.reduce((sum, { tax }) => sum + tax, 0)]]
   return rates.map(rate => {
     const own = lines.filter(({ tax, tax_percent }) => tax !== 0 && tax_percent === rate)
     const charges = own.reduce((sum, line) => sum + line.delivery + line.cod_fee + line.return_fee, 0)
-    const name = rate === null ? `Tax on ${wordAmount(charges)}` : `Tax, ${rate} % of ${wordAmount(charges)}`
+    const name =
+      rate === null ? `Tax on ${wordAmount(charges, currency)}` : `Tax, ${rate} % of ${wordAmount(charges, currency)}`
     return [name, -own.reduce((sum, { tax }) => sum + tax, 0)]
   })
 }
 
 const drawSums = (page: Page, { title, lines, total, charges_due, letterhead: { currency } }: Document) => {
   const sums = columns.flatMap(([, head, value]) =>
-    head === 'Tax' ? sumTaxes(lines) : [[head, lines.reduce((sum, line) => sum + value(line), 0)] as const],
+    head === 'Tax' ? sumTaxes(lines, currency) : [[head, lines.reduce((sum, line) => sum + value(line), 0)] as const],
   )
   const charges = title === 'Invoice' ? 'Charges that you pay separately' : 'Charges that you need not pay'
   const rows = [
@@ -136,7 +142,7 @@ const drawSums = (page: Page, { title, lines, total, charges_due, letterhead: { 
   let y = mm(74)
   for (const [name, amount] of rows) {
     write(page, name, left, y, mm(90), { size: 10 })
-    writeRight(page, wordAmount(amount), left + mm(140), y, { size: 10 })
+    writeRight(page, wordAmount(amount, currency), left + mm(140), y, { size: 10 })
     y += mm(5)
   }
   drawRule(page, left, left + width, y)
@@ -144,7 +150,7 @@ const drawSums = (page: Page, { title, lines, total, charges_due, letterhead: { 
     size: 13,
     weight: 700,
   })
-  writeRight(page, wordAmount(total), left + mm(140), y + 3, { size: 13, weight: 700 })
+  writeRight(page, wordAmount(total, currency), left + mm(140), y + 3, { size: 13, weight: 700 })
 }
 
 const drawColumns = (page: Page, y: number): void => {
@@ -156,10 +162,11 @@ const drawColumns = (page: Page, y: number): void => {
   drawRule(page, left, left + width, y + mm(5))
 }
 
-const drawLine = (page: Page, line: Line, y: number): void => {
+const drawLine = (page: Page, currency: string, line: Line, y: number): void => {
   write(page, line.waybill_number, left, y, mm(35), { size: 8, weight: 700 })
   const style = { size: 8 }
   write(page, `${line.booked_on} ${line.kind.replaceAll('_', ' ')}`, left + mm(36), y, mm(31), { size: 7 })
   if (line.tax_percent !== null) writeRight(page, String(line.tax_percent), left + mm(rateColumn), y, { size: 8 })
-  for (const [right, , value] of columns) writeRight(page, wordAmount(value(line)), left + mm(right), y, style)
+  for (const [right, , value] of columns)
+    writeRight(page, wordAmount(value(line), currency), left + mm(right), y, style)
 }

@@ -1,3 +1,5 @@
+import { decimalsSql } from '@courier/shared/currency.ts'
+import { readCurrency } from '../../core/actions/amounts.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { nameMover } from '../../core/moves/check-moves.ts'
 import type { LockedMove, MovePoint, WantedMove } from '../../core/moves/move-points.ts'
@@ -8,6 +10,7 @@ import {
   checkCollection,
   collectionFields,
   collectionParameters,
+  hasFraction,
   readCollection,
 } from './collection.ts'
 import { transfersOfMovesSql } from './ledger.ts'
@@ -32,6 +35,7 @@ const parcelsSql = (kind: string, reversal: string, columns: string, more = ''):
         ) earlier on earlier.waybill_number = moved.waybill_number ${more}
           cross join lateral (
             select journal_id, (now at time zone time_zone)::date as booked_on, tax_percent, withholding_percent,
+              ${decimalsSql('currency')} as decimals,
               coalesce(cod_fee_percent, 0) as fee_percent,
               coalesce(cod_fee_min, 0) as fee_min, return_fee, each_return_kg
             from clock cross join tenants join merchants on merchants.tenant_id = $1
@@ -52,12 +56,12 @@ const returning =
 const deliveryLinesSql = `
     insert into money_lines (${common}, cod, delivery, cod_fee, withholding, method, cash_account, reason)
     select $1, waybill_number, line_no, journal_id, merchant_id, 'delivered',
-      round((delivery_charge + fee) * tax_percent / 100, 2), booked_on, $3, tax_percent, withholding_percent,
+      round((delivery_charge + fee) * tax_percent / 100, decimals), booked_on, $3, tax_percent, withholding_percent,
       paid, delivery_charge, fee,
-      round(paid * withholding_percent / 100, 2), method, case when method = 'cash' then 'rider:' || $8::text
+      round(paid * withholding_percent / 100, decimals), method, case when method = 'cash' then 'rider:' || $8::text
         when method is not null then 'clearing' end, reason
     from (
-      select *, case when paid > 0 then greatest(round(paid * fee_percent / 100, 2), fee_min) else 0 end as fee,
+      select *, case when paid > 0 then round(greatest(paid * fee_percent / 100, fee_min), decimals) else 0 end as fee,
         case when paid > 0 then coalesce(given_method, 'cash') end as method
       from (${parcelsSql(
         'delivered',
@@ -74,7 +78,7 @@ const deliveryLinesSql = `
 const returnFee = 'return_fee + greatest(ceil(moved.weight)::integer - 1, 0) * each_return_kg as fee'
 const returnLinesSql = `
     insert into money_lines (${common}, return_fee)
-    select $1, waybill_number, line_no, journal_id, merchant_id, 'returned', round(fee * tax_percent / 100, 2),
+    select $1, waybill_number, line_no, journal_id, merchant_id, 'returned', round(fee * tax_percent / 100, decimals),
       booked_on, $3, tax_percent, withholding_percent, fee
     from (${parcelsSql('returned', 'return_reversed', returnFee)}
     ) parcel
@@ -138,17 +142,19 @@ const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove):
 export const bookedMoves: MovePoint = {
   fields: collectionFields,
   check: async (tx, wanted, locked) => {
-    const { collectedBy } = readCollection(wanted.given)
+    const collection = readCollection(wanted.given)
+    const { collectedBy } = collection
     const [found, person, move] = await Promise.all([
       checkMoney(tx, wanted, locked),
       collectedBy === null ? undefined : findPerson(tx, wanted.tenant, collectedBy),
       locked,
     ])
     const cods = new Map(move.current.map(row => [row.waybill_number, row.cod]))
+    const currency = hasFraction(collection) ? await readCurrency(tx, wanted.tenant) : ''
     return {
       ...found,
       ...(person?.kind === 'refused' && { collected_by: [person.sentence] }),
-      ...checkCollection(readCollection(move.given), findBooking(move.to), move.waybills, cods),
+      ...checkCollection(collection, findBooking(move.to), move.waybills, cods, currency),
     }
   },
   write: book,

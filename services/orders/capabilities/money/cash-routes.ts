@@ -8,11 +8,11 @@ import { listStaffNames } from '../../core/access/queries.ts'
 import { addAction } from '../../core/actions/action.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { accountsSql } from './accounts.ts'
 import { Handover, handOver, handoverColumns, handoverStates, NewHandover, Settlement, settleHandover } from './cash.ts'
 import { NewTransfer, Transfer, transferCash } from './cash-transfers.ts'
 import { Deposit, deposit, isUnbankedSql, NewDeposit } from './deposits.ts'
 import { nullable, sum } from './fields.ts'
-import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
 import { hasLaterSql, holderSql } from './parcels.ts'
 
 const lying = {
@@ -143,24 +143,8 @@ const cashSql = `
     from money_lines line
     where tenant_id = $1 and banked_by is null and kind = 'delivered' and cod > 0
       and not ${hasLaterSql('delivery_reversed')}
-  ), collector as (
-    (select collected_by as name from cash_handovers where tenant_id = $1 order by collected_by limit 1)
-    union all
-    select following.name from collector cross join lateral (
-      select collected_by as name from cash_handovers
-      where tenant_id = $1 and collected_by > collector.name order by collected_by limit 1
-    ) following
-  ), account as (
-    select 'rider:' || name as account from collector union all select 'office'
-  ), recent as (
-    select account, sum(amount) as amount from (
-      select debit as account, amount from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql}
-      union all
-      select credit, -amount from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql}
-    ) side where account = 'office' or account like 'rider:%' group by 1
-  ), balance as (
-    select account.account, ${foldedBalanceSql('account.account')} + coalesce(amount, 0) as amount
-    from account left join recent on recent.account = account.account
+  ), ${accountsSql(`'infinity'`)}, balance as (
+    select account, balance as amount from account where account = 'office' or account like 'rider:%'
   ), held as (
     select cash_account, sum(cod) as cod, ${lyingSql()} from lying where cash_account <> 'clearing' and not is_here
       group by 1
@@ -176,8 +160,8 @@ const cashSql = `
   select currency, cash_ceiling::float8 as ceiling,
     coalesce((select json_agg(people order by amount desc, name) from people), '[]') as people,
     (select to_json(office) from (
-      select ${lyingSql(`select amount from balance where account = 'office'`)} from lying where is_here
-        and cash_account <> 'clearing'
+      select ${lyingSql(`select coalesce(sum(amount), 0) from balance where account = 'office'`)}
+      from lying where is_here and cash_account <> 'clearing'
     ) office) as office,
     (select to_json(clearing) from (select ${lyingSql()} from lying where cash_account = 'clearing') clearing)
       as clearing

@@ -1,8 +1,9 @@
+import { addAmounts } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, defineBody, refuse } from '../../core/actions/action.ts'
 import { Reason } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { findHolder, lockHeld, roundToCents } from './cash.ts'
+import { findHolder, lockHeld } from './cash.ts'
 import { CollectedBy, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { holderSql, lockName, readClock } from './parcels.ts'
@@ -43,7 +44,7 @@ export const transferCash = async (
   if ('kind' in own) return own
   const waybill_numbers = body.waybill_numbers ?? [...own.keys()]
   if (waybill_numbers.length === 0) return refuse('from', `${from} holds no cash.`)
-  const amount = roundToCents(waybill_numbers.reduce((sum, waybill) => sum + (own.get(waybill) ?? 0), 0))
+  const amount = addAmounts(waybill_numbers.map(waybill => own.get(waybill) ?? 0))
   const { journalId, now, today } = await readClock(tx, tenant)
   const values = [tenant, journalId, from, to, waybill_numbers, amount, body.reason, by.name, now, today]
   await tx.client.query(insertSql, values)

@@ -229,7 +229,9 @@ t.test('cash', async t => {
     t.match(await errors({ difference: { ...fee, account: 'bank' } }), {
       'difference.account': [/must be acquirer_fees or differences/],
     })
-    t.match(await errors({ difference: { ...fee, amount: 25.001 } }), { difference: [/more than two decimals/] })
+    t.match(await errors({ difference: { ...fee, amount: 25.001 } }), {
+      difference: [/has too many decimals: LKR has 2/],
+    })
     const both = { amount: 1975, waybill_numbers: ['DM91000042', 'DM91000043'] }
     for (const cash of [both, { waybill_numbers: ['DM91000043'] }, { waybill_numbers: undefined }])
       t.match(await errors({ ...cash, difference: fee }), {
@@ -295,7 +297,7 @@ t.test('cash', async t => {
 
   t.test('refuses fractions of a cent and unknown handovers', async t => {
     const fraction = await post('handover', { collected_by: 'Amal', declared: 1.005, counted: 1 })
-    t.strictSame(fraction.body.errors, { declared: ['The declared 1.005 has more than two decimals.'] })
+    t.strictSame(fraction.body.errors, { declared: ['The declared 1.005 has too many decimals: LKR has 2.'] })
     const body = { settle_as: 'owed', reason: 'x' }
     t.equal((await post('handover/99999999999999999/settle', body)).status, 404)
     t.equal((await post('handover/x/settle', body)).status, 422)

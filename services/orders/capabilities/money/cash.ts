@@ -1,3 +1,4 @@
+import { addAmounts } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../core/actions/action.ts'
 import { Reason } from '../../core/actions/fields.ts'
@@ -81,7 +82,7 @@ export const handOver = async (
   const waybills = body.waybill_numbers ?? [...own.keys()]
   const debt = body.waybill_numbers ? 0 : await findDebt(tx, tenant, name)
   if (waybills.length === 0 && debt === 0) return refuse('collected_by', `${name} holds no cash.`)
-  const expected = roundToCents(waybills.reduce((sum, waybill) => sum + (own.get(waybill) ?? 0), debt))
+  const expected = addAmounts([debt, ...waybills.map(waybill => own.get(waybill) ?? 0)])
   const clock = await readClock(tx, tenant)
   const isCleared = expected === declared && expected === counted
   const { rows } = await tx.client.query<{ handover_id: string }>(insertSql, [
@@ -135,8 +136,6 @@ const findHandover = async (tx: Tx, tenant: string, id: string, lock = ''): Prom
   const text = `select ${handoverColumns} from cash_handovers where tenant_id = $1 and handover_id = $2 ${lock}`
   return (await tx.client.query<Handover>(text, [tenant, id])).rows[0]
 }
-
-export const roundToCents = (sum: number): number => Number(sum.toFixed(2))
 
 const findHeld = async (tx: Tx, tenant: string, name: string): Promise<Map<string, number>> => {
   const { rows } = await tx.client.query({ name: 'find_held', text: heldSql, values: [tenant, name] })

@@ -3,7 +3,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../../core/database/tables.ts'
 import { deliveredKeys } from '../../core/statuses/statuses.ts'
-import { daySumsSql, digestsSql, seal } from './fold.ts'
+import { type Digests, daySumsSql, digestsSql, seal } from './fold.ts'
 import { chargesSql, netSql, transfersOfAllSql } from './ledger.ts'
 import { hasLaterSql } from './parcels.ts'
 
@@ -50,23 +50,23 @@ export const checkLedger = (pool: pg.Pool, tenant: string): Promise<LedgerCheck>
     return { ...rows[0], broken_seals: findBroken(days) }
   })
 
-interface SealedDay {
+interface SealedDay extends Digests {
   readonly booked_on: string
-  readonly digest: string | null
   readonly seal: string | null
+  readonly version: number | null
 }
 
 /** Selects the days in order. One statement reads both tables: a day may be folded meanwhile. */
 const sealedDaysSql = `
-  select booked_on, digest, seal from (${digestsSql} group by booked_on) days
-    full join (select booked_on::text, seal from ledger_seals where tenant_id = $1) seals using (booked_on)
+  select booked_on, sums, lines, transfers, documents, seal, version from (${digestsSql()}) days
+    full join (select booked_on::text, seal, version from ledger_seals where tenant_id = $1) seals using (booked_on)
   order by booked_on`
 
-/** Lists the days that have no seal, or whose seal does not follow from their sums and the previous seal. */
+/** Lists the days that have no seal, or whose seal does not follow from what it covers and the previous seal. */
 const findBroken = (days: readonly SealedDay[]): string[] => {
   let before = ''
-  return days.flatMap(({ booked_on, digest, seal: found }) => {
-    const isBroken = found !== seal(before, booked_on, digest ?? '')
+  return days.flatMap(({ booked_on, seal: found, version, ...digests }) => {
+    const isBroken = found !== seal(before, booked_on, digests, version ?? undefined)
     before = found ?? before
     return isBroken ? booked_on : []
   })

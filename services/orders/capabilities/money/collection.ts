@@ -1,6 +1,7 @@
+import { refuseDecimals } from '@courier/shared/currency.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import { isInHundredths, Reason } from '../../core/actions/fields.ts'
+import { Reason } from '../../core/actions/fields.ts'
 import type { WantedMove } from '../../core/moves/move-points.ts'
 import type { Booking } from '../../core/statuses/statuses.ts'
 import { CollectedBy, mostCollected, Waybill } from './fields.ts'
@@ -20,7 +21,7 @@ const Collected = Type.Record(
           minimum: 0,
           maximum: mostCollected,
           must: `be an amount from 0 to ${mostCollected}`,
-          description: 'The amount, with at most two decimals. Default: the COD.',
+          description: "The amount, with at most the decimals of the company's currency. Default: the COD.",
         }),
       ),
       method: Type.Optional(
@@ -61,6 +62,7 @@ export const checkCollection = (
   booking: Booking,
   waybills: readonly string[],
   cods: ReadonlyMap<string, number>,
+  currency: string,
 ): FieldErrors => {
   const isDelivery = booking === 'delivery' || booking === 'partial_delivery'
   const errors: FieldErrors = {}
@@ -77,8 +79,8 @@ export const checkCollection = (
   for (const waybill of waybills) {
     const { amount, reason } = collected[waybill] ?? {}
     const cod = cods.get(waybill) ?? 0
-    if (amount !== undefined && !isInHundredths(amount))
-      errors[`collected.${waybill}.amount`] = [`The amount ${amount} has more than two decimals.`]
+    const tooFine = amount !== undefined && refuseDecimals('The amount', amount, currency)
+    if (tooFine) errors[`collected.${waybill}.amount`] = [tooFine]
     else if (amount === undefined && booking === 'partial_delivery' && cod > 0)
       errors[`collected.${waybill}.amount`] = [`State what was collected for ${waybill}; its COD is ${cod}.`]
     else if (amount !== undefined && amount !== cod && !reason)
@@ -94,6 +96,10 @@ export const readCollection = (given: WantedMove['given'] = {}): Collection => {
   const { collected_by, collected = {} } = given as Static<TObject<typeof collectionFields>>
   return { collectedBy: collected_by?.trim() ?? null, collected }
 }
+
+/** Tests whether a currency decides on an amount of a collection. */
+export const hasFraction = ({ collected }: Collection): boolean =>
+  Object.values(collected).some(({ amount = 0 }) => !Number.isInteger(amount))
 
 /** Returns the columns of `given` in the statement of deliveries, in order. */
 export const collectionParameters = ({ collected }: Collection): unknown[] => {

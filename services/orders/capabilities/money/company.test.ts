@@ -56,7 +56,10 @@ t.test('an error in a field of money is reported under its path', async t => {
       ...(['tenant', 'money', { invoice_mask: 'CFX' }, 'tenant.money.invoice_mask'] as const),
       'The invoice mask field must be letters, digits, / . _ - with one group of #; YYYY, YY, MM and DD are parts of the day.',
     ],
-    ['tenant', 'money', { cash_ceiling: 0.001 }, 'tenant.money.cash_ceiling', decimals],
+    [
+      ...(['tenant', 'money', { cash_ceiling: 0.001 }, 'tenant.money.cash_ceiling'] as const),
+      'The amount 0.001 has too many decimals: LKR has 2.',
+    ],
     [
       ...(['merchants', 'payable_after_days', -1, 'merchants.0.payable_after_days'] as const),
       'The payable after days field must be 0 to 365 days.',

@@ -6,6 +6,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { phoneProblem } from '../../core/booking/phone-check.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { type CompanyPart, defineFields } from '../../core/provisioning/company-part.ts'
+import { toNumeric } from '../../core/provisioning/file-rows.ts'
 import { type MerchantsFile, Price, type TenantFile } from '../../core/provisioning/tenant-file.ts'
 import { lockStatusSet } from '../../core/statuses/status-queries.ts'
 import { lockFold } from './fold.ts'
@@ -62,7 +63,7 @@ const toMoney = (money: Static<typeof Money>) => ({
   invoice_mask: money.invoice_mask ?? 'CFX-YY-MM-#####',
   invoice_ref_mask: money.invoice_ref_mask ?? 'MI-####',
   credit_note_mask: money.credit_note_mask ?? 'CN-YY-MM-#####',
-  cash_ceiling: money.cash_ceiling?.toFixed(2) ?? null,
+  cash_ceiling: money.cash_ceiling === undefined ? null : toNumeric(money.cash_ceiling),
 })
 
 const rateCard = defineFields(
@@ -76,9 +77,9 @@ const rateCard = defineFields(
   },
   ({ cod_fee_percent = 0, cod_fee_min = 0, return_fee = 0, each_return_kg = 0 }) => ({
     cod_fee_percent: cod_fee_percent.toFixed(2),
-    cod_fee_min: cod_fee_min.toFixed(2),
-    return_fee: return_fee.toFixed(2),
-    each_return_kg: each_return_kg.toFixed(2),
+    cod_fee_min: toNumeric(cod_fee_min),
+    return_fee: toNumeric(return_fee),
+    each_return_kg: toNumeric(each_return_kg),
   }),
 )
 
@@ -119,7 +120,11 @@ export const moneyPart: CompanyPart = {
   })),
   rateCard,
   merchant,
-  checkStored: async (tx, file) => ({ ...(await findPhoneErrors(tx, file)), ...(await findZoneErrors(tx, file)) }),
+  checkStored: async (tx, file) => ({
+    ...(await findPhoneErrors(tx, file)),
+    ...(await findZoneErrors(tx, file)),
+    ...(await findCurrencyErrors(tx, file)),
+  }),
 }
 
 const findPhoneErrors = async (tx: Tx, { tenant, merchants }: TenantFile | MerchantsFile): Promise<FieldErrors> => {
@@ -136,6 +141,21 @@ const findPhoneErrors = async (tx: Tx, { tenant, merchants }: TenantFile | Merch
 const findCountry = async (tx: Tx, tenant: string): Promise<string> => {
   const [row] = await query<{ country: string }>(tx)`select country from tenants where tenant_id = ${tenant}`
   return row?.country ?? ''
+}
+
+/** Refuses another currency once money is booked: amounts would be read as amounts of that currency. */
+const findCurrencyErrors = async (tx: Tx, { tenant }: TenantFile | MerchantsFile): Promise<FieldErrors> => {
+  if (!('currency' in tenant)) return {}
+  const { id, currency } = tenant
+  const [changed] = await query<{ booked: string }>(tx)`
+    select currency as booked from tenants where tenant_id = ${id} and currency <> ${currency}`
+  if (!changed) return {}
+  // Waits for bookings in the old currency.
+  await lockStatusSet(tx, id)
+  const [line] = await query(tx)`select from ledger_transfers where tenant_id = ${id} limit 1`
+  const { booked } = changed
+  const sentence = `Money is booked in ${booked}: the company keeps ${booked}, or begins anew under another id.`
+  return line ? { 'tenant.currency': [sentence] } : {}
 }
 
 /** Refuses a time zone in which a sealed day of the ledger has not ended: money would be booked on that day again. */

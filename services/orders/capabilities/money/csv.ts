@@ -1,4 +1,5 @@
-import { type TObject, type TSchema, Type } from '@sinclair/typebox'
+import { Readable } from 'node:stream'
+import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 
 /** Defines the query field of a route that responds in JSON or in other formats. */
@@ -10,11 +11,17 @@ export const formatField = (...formats: readonly string[]) =>
     ),
   )
 
-/** Defines the response of a route that writes `data` as JSON, or rows as CSV. */
-export const jsonOrCsv = (description: string, data: TSchema, row: TObject, more: object = {}) => ({
+/** Defines the response of a route that writes `data` and `fields` as JSON, or rows as CSV. */
+export const jsonOrCsv = (
+  description: string,
+  data: TSchema,
+  row: TObject,
+  more: object = {},
+  fields: TProperties = {},
+) => ({
   description,
   content: {
-    'application/json': { schema: Type.Object({ data }) },
+    'application/json': { schema: Type.Object({ data, ...fields }) },
     'text/csv': { schema: Type.String({ examples: [toCsv([], row)] }) },
     ...more,
   },
@@ -22,20 +29,36 @@ export const jsonOrCsv = (description: string, data: TSchema, row: TObject, more
 
 type Rows = readonly Readonly<Record<string, unknown>>[]
 
+const asCsv = (reply: FastifyReply, file: string) =>
+  reply.header('content-disposition', `attachment; filename="${file}"`).type('text/csv; charset=utf-8')
+
 export const sendCsv = (reply: FastifyReply, file: string, rows: Rows, row: TObject) =>
   sendFile(reply, file, toCsv(rows, row))
 
-export const sendFile = (reply: FastifyReply, file: string, csv: string) =>
-  reply.header('content-disposition', `attachment; filename="${file}"`).type('text/csv; charset=utf-8').send(csv)
+export const sendFile = (reply: FastifyReply, file: string, csv: string) => asCsv(reply, file).send(csv)
+
+/** Sends pages of rows as one file, each while the next one is read. Throws what the first page throws. */
+export const streamCsv = async (reply: FastifyReply, file: string, pages: AsyncIterator<Rows>, row: TObject) => {
+  const first = await pages.next()
+  const write = async function* () {
+    for (let page = first; ; page = await pages.next()) {
+      if (page.done) return
+      yield page === first ? toCsv(page.value, row) : toCells(page.value, row)
+    }
+  }
+  return asCsv(reply, file).send(Readable.from(write()))
+}
 
 /**
  * Writes rows as CSV (RFC 4180), with the names of the fields of `row` as the header. Puts an apostrophe before a text
  * that a spreadsheet would run as a formula.
  */
-export const toCsv = (rows: Rows, row: TObject): string => {
+export const toCsv = (rows: Rows, row: TObject): string =>
+  `${Object.keys(row.properties).map(toCell).join(',')}\r\n${toCells(rows, row)}`
+
+const toCells = (rows: Rows, row: TObject): string => {
   const names = Object.keys(row.properties)
-  const cells = [names, ...rows.map(each => names.map(name => each[name]))]
-  return cells.map(line => `${line.map(toCell).join(',')}\r\n`).join('')
+  return rows.map(each => `${names.map(name => toCell(each[name])).join(',')}\r\n`).join('')
 }
 
 const toCell = (value: unknown): string => {

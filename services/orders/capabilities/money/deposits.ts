@@ -1,8 +1,8 @@
+import { addAmounts, refuseDecimals } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../core/actions/action.ts'
-import { isInHundredths } from '../../core/actions/fields.ts'
+import { readCurrency } from '../../core/actions/amounts.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { roundToCents } from './cash.ts'
 import { Amount, BankReference, mostCollected, nullable, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockName, lockParcels, readClock } from './parcels.ts'
@@ -80,15 +80,16 @@ export const deposit = async (
   await lockParcels(tx, tenant, [...before.keys()])
   const parcels = new Map([...(await findUnbanked(tx, tenant, wanted))].filter(([waybill]) => before.has(waybill)))
   const other = wanted ? 0 : await findOther(tx, tenant)
-  const sum = roundToCents([...parcels.values()].reduce((sum, { cod }) => sum + cod, other))
+  const sum = addAmounts([other, ...[...parcels.values()].map(({ cod }) => cod)])
   const foreign = (waybill: string) =>
     !parcels.has(waybill) && `No money of ${waybill} is at the office or in clearing.`
   const refused = refuseAny(checkEach(wanted, foreign))
   if (refused) return refused
   if (sum <= 0) return refuse('amount', 'There is nothing to deposit.')
-  const wrong = difference && refuseDifference(difference.amount, !wanted || [...parcels.values()].some(isCash))
+  const hasCash = !wanted || [...parcels.values()].some(({ is_cash }) => is_cash)
+  const wrong = difference && (await refuseDifference(tx, tenant, difference.amount, hasCash))
   if (wrong) return wrong
-  if (sum !== roundToCents(amount + (difference?.amount ?? 0)))
+  if (sum !== addAmounts([amount, difference?.amount ?? 0]))
     return refuse(
       'amount',
       difference
@@ -110,18 +111,16 @@ interface Unbanked {
   readonly cod: number
   readonly is_cash: boolean
 }
-const isCash = ({ is_cash }: Unbanked): boolean => is_cash
 
 /** Refuses a difference in cash, which somebody counted: a second person settles what is missing of a handover. */
-const refuseDifference = (amount: number, hasCash: boolean) => {
+const refuseDifference = async (tx: Tx, tenant: string, amount: number, hasCash: boolean) => {
   if (hasCash)
     return refuse(
       'difference',
       'Leave this out: only payments without cash, named by waybill_numbers, may lack a part.',
     )
-  return isInHundredths(amount)
-    ? undefined
-    : refuse('difference', `The difference ${amount} has more than two decimals.`)
+  const tooFine = refuseDecimals('The difference', amount, await readCurrency(tx, tenant))
+  return tooFine === undefined ? undefined : refuse('difference', tooFine)
 }
 
 const sameSql = `

@@ -1,3 +1,4 @@
+import { addAmounts } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../core/actions/action.ts'
 import { Reason } from '../../core/actions/fields.ts'
@@ -40,7 +41,7 @@ export const disputeParcels = async (
     }),
   )
   if (refused) return refused
-  const held = Number(rows.reduce((sum, { amount }) => sum + amount, 0).toFixed(2))
+  const held = addAmounts(rows.map(({ amount }) => amount))
   const clock = await readClock(tx, tenant)
   const { journalId, today } = clock
   await tx.client.query(disputeSql, [tenant, invoice_id, waybills, journalId, today, reason])
@@ -112,8 +113,8 @@ export const settleDispute = async (
   await tx.client.query(releaseSql, [...values, journalId, today, by.name, reason, adjustment, taker])
   await bookJournal(tx, tenant, journalId, waybills)
   if (isWaiting) {
-    const released = [...open.values()].reduce((sum, held) => sum + held + adjustment, 0)
-    await tx.client.query(addToTotalSql, [tenant, invoice.invoice_id, released.toFixed(2)])
+    const released = addAmounts([...open.values()].flatMap(held => [held, adjustment]))
+    await tx.client.query(addToTotalSql, [tenant, invoice.invoice_id, released])
     await presentInvoice(tx, tenant, invoice, clock, 'settled')
   }
   return { kind: 'done', data: waybills, objects: waybills }

@@ -7,12 +7,14 @@ export const CollectedBy = textField(200, 'be the name of a person', 'Nimal')
 export const BankReference = { ...Reason, examples: ['BOC 4712'] }
 
 export const mostCollected = 9_999_999_999.99
+/** Limits sums of many parcels. A double holds each amount below it exactly, with three decimals. */
+export const mostSummed = 999_999_999_999.99
 
 /** Defines an amount that a request states, in the tenant's currency. */
 export const Amount = Type.Number({
   minimum: 0,
-  maximum: mostCollected,
-  must: `be an amount from 0 to ${mostCollected} with at most two decimals`,
+  maximum: mostSummed,
+  must: `be an amount from 0 to ${mostSummed}`,
   examples: [2500],
 })
 

@@ -2,6 +2,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { createChance } from '../../../../test/chance.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { findContradictions } from '../../test/expect-books.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
@@ -308,6 +309,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   const failed = storm.filter(response => response && response.status >= 500 && response.status !== 503)
   t.strictSame(failed, [])
   t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+  t.strictSame(await findContradictions(fixture, '2020-01-01', today), [])
   const closing = async (account: string): Promise<number> =>
     (await staffGet(`/ledger?account=${account}&from=${today}&to=${today}`)).body.data?.closing ?? 0
   const { balance } = (await get('/balance')).body.data

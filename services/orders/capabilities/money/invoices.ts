@@ -1,3 +1,4 @@
+import { writeAmount } from '@courier/shared/currency.ts'
 import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { type Acted, type Call, defineBody, refuse } from '../../core/actions/action.ts'
@@ -169,7 +170,7 @@ export const presentInvoice = async (
   const setSql = 'update invoices set objection_until = $3 where tenant_id = $1 and invoice_id = $2 returning total'
   const { rows: changed } = await tx.client.query(setSql, [tenant, invoice_id, objection_until])
   await addVersion(tx, tenant, invoice, clock, { kind, issuedOn: clock.today })
-  const total = Number(changed[0].total).toFixed(2)
+  const total = writeAmount(Number(changed[0].total), currency)
   const details = JSON.stringify({ invoice_no, invoice_ref_no, total, currency, object_until })
   await tx.client.query(logSql, [tenant, merchant_id, 'invoice.submitted', [''], [''], clock.now, is_silent, details])
 }
@@ -234,7 +235,7 @@ interface Paid extends Static<TObject<typeof payment>> {
 /** Books that an approved invoice was paid. The caller has locked it, and the parcels of all that it pays. */
 export const payInvoice = async (tx: Tx, { tenant, by, invoice, bank_reference, paid_on }: Paid): Promise<void> => {
   const { invoice_id, invoice_no, invoice_ref_no, merchant_id, currency, is_silent } = invoice
-  const parcels = await lockPaid(tx, tenant, invoice_id)
+  const parcels = await lockPaid(tx, tenant, invoice_id, currency)
   const { journalId, now, today } = await readClock(tx, tenant)
   await tx.client.query(depositSql, [tenant, invoice_id, by, now, journalId, today, bank_reference, paid_on])
   await bookJournal(tx, tenant, journalId, [])
@@ -245,7 +246,7 @@ export const payInvoice = async (tx: Tx, { tenant, by, invoice, bank_reference, 
     const more = JSON.stringify({ ...details, each: slice.map(({ amount }) => ({ amount, currency })) })
     await tx.client.query(logSql, [tenant, merchant_id, 'money.paid', ...values, now, true, more])
   }
-  const paid = JSON.stringify({ ...details, total: invoice.total.toFixed(2), currency })
+  const paid = JSON.stringify({ ...details, total: writeAmount(invoice.total, currency), currency })
   // The entry has no parcel: an empty waybill number gives it one position in the feed.
   await tx.client.query(logSql, [tenant, merchant_id, 'invoice.deposited', [''], [''], now, is_silent, paid])
 }
@@ -258,15 +259,15 @@ const depositSql = `
 type Paying = LockedOrder & { readonly amount: string }
 
 /** Locks the parcels that add to the total of an invoice, with their part of it; disputed and returned ones do not. */
-const lockPaid = async (tx: Tx, tenant: string, invoiceId: string): Promise<Paying[]> => {
+const lockPaid = async (tx: Tx, tenant: string, invoiceId: string, currency: string): Promise<Paying[]> => {
   const { rows } = await tx.client.query(paidParcelsSql, [tenant, invoiceId])
-  const amounts = new Map<string, string>(rows.map(row => [row.waybill_number, row.amount]))
+  const amounts = new Map<string, string>(rows.map(row => [row.waybill_number, writeAmount(row.amount, currency)]))
   const orders = await lockParcels(tx, tenant, [...amounts.keys()])
   return orders.map(order => ({ ...order, amount: amounts.get(order.waybill_number) ?? '' }))
 }
 
 const paidParcelsSql = `
-  select waybill_number, sum(${paidSql})::text as amount from money_lines line join ${invoiceTermsSql}
+  select waybill_number, sum(${paidSql})::float8 as amount from money_lines line join ${invoiceTermsSql}
   where line.tenant_id = $1 and line.invoice_id = $2
   group by waybill_number having sum(${paidSql}) > 0`
 

@@ -20,6 +20,9 @@ const laterPairs = [
   ["'office'", 'line.cash_account', 'line.handed'],
 ]
 
+/** Lists the pairs of accounts of a line, `line`: `debit`, `credit`, `amount`, which may be zero or below. */
+export const linePairsSql = () => lateralSql([...listMovePairs(withholdingSql), ...laterPairs])
+
 /**
  * Sums amounts for each journal and pair of accounts. A sum below zero becomes a transfer the other way round, and is
  * added to any transfer in that direction.
@@ -58,7 +61,7 @@ export const transfersOfMovesSql = (lines: string): string => `
 export const transfersOfAllSql = ({ lines = 'true', documents = 'true' } = {}): string =>
   transfersSql(`(
       select line.journal_id, debit, credit, amount, line.booked_on
-        from money_lines line ${lateralSql([...listMovePairs(withholdingSql), ...laterPairs])}
+        from money_lines line ${linePairsSql()}
       where line.tenant_id = $1 and ${lines} and amount <> 0
       union all
       select banked_by, 'bank', case when method = 'cash' then 'office' else cash_account end, cod, document.booked_on
@@ -82,7 +85,10 @@ const documentsSql = `
         union all
         select deposit_id, 'bank', 'office', other, booked_on from cash_deposits where tenant_id = $1
         union all
-        select deposit_id, difference_account, 'bank', difference, booked_on
+        select deposit_id, difference_account, 'clearing', difference, booked_on
+        from cash_deposits where tenant_id = $1 and difference <> 0
+        union all
+        select deposit_id, 'bank', 'clearing', -difference, booked_on
         from cash_deposits where tenant_id = $1 and difference <> 0
         union all
         select journal_id, 'merchant:' || merchant_id, 'bank', total, booked_on

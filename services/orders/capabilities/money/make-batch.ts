@@ -1,3 +1,4 @@
+import { writeAmount } from '@courier/shared/currency.ts'
 import { type Keyring, openAs, sealAs } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, defineBody, refuse } from '../../core/actions/action.ts'
@@ -66,11 +67,12 @@ const insertBatch = async (
   const lines = taken.map(({ account, invoice_ref_no: reference, ...row }) => ({
     ...row,
     ...account,
+    amount: writeAmount(row.total, row.currency),
     batch_no,
     reference,
   }))
   const { keyId, sealed } = sealFile(keyring, tenant, batch_no, toCsv(lines, FileRow))
-  const amounts = taken.map(({ amount }) => amount)
+  const amounts = taken.map(({ total }) => total)
   const ids = taken.map(({ invoice_id }) => invoice_id)
   const values = [amounts, taken[0]?.currency, keyId, sealed, maker, now]
   await tx.client.query(insertSql, [tenant, batch_no, ...values])

@@ -1,3 +1,4 @@
+import { addAmounts } from '@courier/shared/currency.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import type { Static } from '@sinclair/typebox'
 import { type Acted, type Call, defineBody, refuse } from '../../core/actions/action.ts'
@@ -95,7 +96,7 @@ export const failInvoices = async (
   const numbers = [...failing].map(item => item.invoice_no)
   const { rows } = await tx.client.query(failSql, [tenant, batch_no, numbers, reason])
   const text = 'update payout_batches set returned = returned + $3 where tenant_id = $1 and batch_no = $2'
-  await tx.client.query(text, [tenant, batch_no, rows.reduce((sum, row) => sum + row.amount, 0).toFixed(2)])
+  await tx.client.query(text, [tenant, batch_no, addAmounts(rows.map(row => row.amount))])
   if (items.every(item => item.state !== 'open' || failing.has(item)))
     await endBatch(tx, tenant, batch_no, { state: 'failed', by: by.name })
   return done(tx, tenant, batch_no, [batch_no, ...numbers])

@@ -30,8 +30,6 @@ interface Candidate {
   readonly merchant_name: string
   readonly state: string
   readonly total: number
-  /** Holds `total` with all its decimals. */
-  readonly amount: string
   readonly currency: string
   /** Names the batch that has the invoice. */
   readonly batch_no: string | null
@@ -89,7 +87,7 @@ const findDetails = (keyring: Keyring, tenant: string, row: Candidate): AccountD
 
 const candidatesSql = `
   select invoices.invoice_id, invoice_no, invoice_ref_no, merchants.name as merchant_name, invoices.state,
-    total::float8, total::text as amount, currency, batch_no, invoices.merchant_id::text, account.version,
+    total::float8, currency, batch_no, invoices.merchant_id::text, account.version,
     account.last_four, account.key_id, account.sealed,
     confirmed_by is not null as is_confirmed, ${usableAtSql} <= now() as is_usable
   from invoices join tenants on tenants.tenant_id = invoices.tenant_id

@@ -1,11 +1,14 @@
 import type { Keyring } from '@courier/shared/vault.ts'
 import type { FastifyPluginAsync } from 'fastify'
 import type { FindOrder } from '../../core/tracking/read-orders.ts'
-import { accountRoutes } from './account-routes.ts'
 import { balanceRoutes, merchantBalanceRoutes } from './balance-routes.ts'
+import { bankAccountRoutes } from './bank-account-routes.ts'
 import { cashRoutes } from './cash-routes.ts'
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
 import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoice-routes.ts'
+import { ledgerRoutes } from './ledger-routes.ts'
+import { accountRoutes, merchantAccountRoutes } from './merchant-account.ts'
+import { monthRoutes } from './month-report.ts'
 import { payoutRoutes } from './payout-routes.ts'
 import { statementRoutes } from './statement-routes.ts'
 
@@ -17,6 +20,7 @@ interface MerchantMoneyOptions extends InvoiceOptions {
 export const merchantMoneyRoutes: FastifyPluginAsync<MerchantMoneyOptions> = async (app, options) => {
   await app.register(financeStatusRoutes, options)
   await app.register(balanceRoutes, options)
+  await app.register(accountRoutes, options)
   await app.register(parcelMoneyRoutes, options)
   await app.register(merchantInvoiceRoutes, options)
 }
@@ -30,9 +34,12 @@ interface CompanyMoneyOptions extends InvoiceOptions {
 export const companyMoneyRoutes: FastifyPluginAsync<CompanyMoneyOptions> = async (app, options) => {
   await app.register(cashRoutes, options)
   await app.register(statementRoutes, options)
-  await app.register(accountRoutes, options)
+  await app.register(bankAccountRoutes, options)
+  await app.register(ledgerRoutes, options)
+  await app.register(monthRoutes, options)
   await app.register(payoutRoutes, options)
   await app.register(staffMoneyRoutes, options)
   await app.register(merchantBalanceRoutes, options)
+  await app.register(merchantAccountRoutes, options)
   await app.register(invoiceRoutes, options)
 }

@@ -124,6 +124,16 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
     differences: 100,
   }
   for (const [name, closing] of Object.entries(closings)) await account(name, closing)
+  const trial = (await staffGet(`/ledger/trial-balance?day=${today}`)).body.data
+  const word = (amount: number) => (amount === 0 ? '' : amount.toLocaleString('en', { minimumFractionDigits: 2 }))
+  const printed = trial.accounts.map(
+    ({ account, debit, credit }: { account: string; debit: number; credit: number }) => [
+      ...[`\`${account}\``, word(debit), word(credit)],
+    ],
+  )
+  printed.push(['', `**${word(trial.debit)}**`, `**${word(trial.credit)}**`])
+  const { opening, lines, closing } = (await get(`/account?from=${today}&to=${today}&limit=200`)).body.data
+  t.strictSame([opening, closing, lines.length], [0, 0, 54])
   const page = readFileSync(new URL('../../../../docs/money.md', import.meta.url), 'utf8')
   const section = page.slice(page.indexOf("## A shop's day"))
   for (const amount of [
@@ -138,5 +148,13 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
     '836.00',
   ])
     t.match(section, amount, `docs/money.md has ${amount}`)
+  const cells = section.split('\n').map(row => row.split('|').map(cell => cell.trim().replace(/:.*/, '')))
+  for (const row of printed)
+    t.ok(
+      cells.some(([, ...found]) => row.every((cell: string, index: number) => cell === found[index])),
+      `docs/money.md has ${row.join(' | ')}`,
+    )
+  const balances = [49, 50, 51, 52, 53].map(index => lines[index].balance.toFixed(2))
+  t.strictSame(balances, ['15877.20', '15451.80', '0.00', '525.40', '0.00'])
   t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
 })

@@ -59,26 +59,17 @@ export const statementRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     const days = (Date.parse(to) - Date.parse(from)) / 86_400_000
     if (days < 0 || days >= maxDays) throw invalid({ to: [`Give a day from ${from} on, at most ${maxDays} days.`] })
     const wanted = { name: 'read_statement', text: statementSql, values: [tenant, account, from, to] }
-    const rows = await readInTenant<Entry & { amount: number }>(pool, tenant, wanted)
-    if (rows.length === 0) throw notFound('account')
-    const data = addUp(account, rows)
+    const [first, ...entries] = await readInTenant<Entry>(pool, tenant, wanted)
+    if (!first) throw notFound('account')
+    const opening = first.balance
+    const data = { account, opening, closing: entries.at(-1)?.balance ?? opening, days: entries }
     return format === 'csv' ? sendCsv(reply, 'statement.csv', data.days, Entry) : { data }
   })
 }
 
-/** Adds up a statement. The first row is the opening balance. Amounts are added in hundredths. */
-const addUp = (account: string, [first, ...entries]: readonly (Entry & { amount: number })[]) => {
-  let cents = Math.round((first?.amount ?? 0) * 100)
-  const opening = cents / 100
-  const days = entries.map(({ amount, ...entry }) => {
-    cents += Math.round(amount * 100)
-    return { ...entry, balance: cents / 100 }
-  })
-  return { account, opening, closing: cents / 100, days }
-}
-
 /**
- * Reads folded days, and transfers of days that are not folded yet. Returns no row if the account never had an entry.
+ * Reads folded days, and transfers of days that are not folded yet; the first row has the opening balance. Returns no
+ * row if the account never had an entry.
  */
 const statementSql = `
   with entry as (
@@ -94,16 +85,22 @@ const statementSql = `
       when booked_on >= $3::date then counter_account end as counter_account,
       sum(debit) as debit, sum(credit) as credit
     from entry group by 1, 2
+  ),
+  opening as (
+    select ${foldedBalanceSql('$2', '$3::date')} + coalesce(sum(debit - credit) filter (where booked_on is null), 0)
+      as balance
+    from summed having exists (select from ledger_days where tenant_id = $1 and account = $2)
+      or exists (select from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql}
+        and $2 in (debit, credit))
   )
-  select null as booked_on, null as counter_account, 0::float8 as debit, 0::float8 as credit, null as seal,
-    (${foldedBalanceSql('$2', '$3::date')} + coalesce(sum(debit - credit) filter (where booked_on is null), 0))::float8
-      as amount
-  from summed having exists (select from ledger_days where tenant_id = $1 and account = $2)
-    or exists (select from ledger_transfers where tenant_id = $1 and booked_on > ${lastFoldedSql}
-      and $2 in (debit, credit))
+  select null as booked_on, null as counter_account, 0::float8 as debit, 0::float8 as credit, balance::float8,
+    null as seal
+  from opening
   union all
   (
-    select summed.booked_on::text, counter_account, debit::float8, credit::float8, seal, (debit - credit)::float8
-    from summed left join ledger_seals on ledger_seals.tenant_id = $1 and ledger_seals.booked_on = summed.booked_on
+    select summed.booked_on::text, counter_account, debit::float8, credit::float8,
+      (opening.balance + sum(debit - credit) over (order by summed.booked_on, counter_account))::float8, seal
+    from opening cross join summed left join ledger_seals on ledger_seals.tenant_id = $1
+      and ledger_seals.booked_on = summed.booked_on
     where summed.booked_on is not null order by summed.booked_on, counter_account
   )`

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
@@ -6,7 +7,7 @@ import type { Tx } from '../../core/database/tables.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
-import { foldDay } from './fold.ts'
+import { digestsSql, foldDay, seal } from './fold.ts'
 
 t.test('statements', async t => {
   const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
@@ -117,6 +118,34 @@ t.test('statements', async t => {
       const found = (await Promise.all(checks)).flatMap(listFindings)
       t.strictSame([found, await folds], [[], 1])
     }
+  })
+
+  t.test('a seal of an earlier version covers the sums of its day alone, and stays valid', async t => {
+    const digests = await rows(digestsSql().replaceAll('$1', `'demo'`))
+    const seals = await rows('select booked_on::text, seal, version from ledger_seals order by booked_on')
+    const [first, second] = ['2026-02-18', '2026-02-19']
+    t.match(seals, [
+      { booked_on: first, version: 2 },
+      { booked_on: second, version: 2 },
+    ])
+    const of = (day: string) => digests.find(({ booked_on }) => booked_on === day)
+    const old = hash('sha256', `\n${first}\n${of(first).sums}`)
+    await rows('update ledger_seals set seal = $1, version = 1 where booked_on = $2', [old, first])
+    await rows('update ledger_seals set seal = $1 where booked_on = $2', [seal(old, second, of(second)), second])
+    t.strictSame((await checkLedger(pool, 'demo')).broken_seals, [])
+    const change = (day: string, reason: string | null) =>
+      rows('update money_lines set reason = $1 where booked_on = $2', [reason, day])
+    await change(first, 'changed later')
+    t.strictSame((await checkLedger(pool, 'demo')).broken_seals, [], 'its seal does not cover lines')
+    await change(second, 'changed later')
+    t.strictSame((await checkLedger(pool, 'demo')).broken_seals, [second])
+    await change(first, null)
+    await change(second, null)
+    for (const { booked_on, ...columns } of seals)
+      await rows('update ledger_seals set seal = $1, version = $2 where booked_on = $3', [
+        ...[columns.seal, columns.version, booked_on],
+      ])
+    t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
   })
 
   t.test('the check finds a changed day, a changed seal and a transfer booked on a sealed day', async t => {

@@ -1,4 +1,5 @@
 import { bearerToken, isTenantId, readTenant } from '@courier/shared/access/authenticate.ts'
+import { decimalsSql } from '@courier/shared/currency.ts'
 import { readAddress } from '@courier/shared/edge/addresses.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { errorResponses } from '@courier/shared/errors/errors.ts'
@@ -7,6 +8,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { revokeToken } from '@courier/shared/postgres/tokens.ts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { type Account, type Accounts, type Logins, logIn, refuseLogin } from './login.ts'
@@ -29,9 +31,15 @@ export const SessionTenant = Type.Object({
   id: Type.String(),
   name: Type.String(),
   currency: Type.String(),
+  decimals: Type.Integer({ description: 'The decimals of amounts in `currency`.', examples: [2] }),
   country: Type.String(),
   time_zone: Type.String({ examples: ['Asia/Colombo'] }),
 })
+
+/** Selects a `SessionTenant` from `tenants`. */
+export const sessionTenantSql = sql.raw(
+  `tenants.tenant_id as id, tenants.name, currency, ${decimalsSql('currency')} as decimals, country, time_zone`,
+)
 
 const headers = Type.Object({ 'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }) })
 

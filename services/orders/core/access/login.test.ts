@@ -40,7 +40,14 @@ t.test('a correct password gets a working token with its merchant', async t => {
   const shown = { id: merchant.id, first_name: 'Lanka Shoes', last_name: '', email: shop.email, merchant }
   t.strictSame(body.user, { ...shown, role: 'owner', person: null })
   const current = await request('/user/get-current', undefined, { token: body.token })
-  const tenant = { id: 'demo', name: 'Demo Couriers', currency: 'LKR', country: 'LK', time_zone: 'Asia/Colombo' }
+  const tenant = {
+    id: 'demo',
+    name: 'Demo Couriers',
+    currency: 'LKR',
+    decimals: 2,
+    country: 'LK',
+    time_zone: 'Asia/Colombo',
+  }
   t.strictSame(current.body.data, { ...body.user, tenant }, 'screens show times by the clock of the company')
   const days = (Date.parse(body.expires_at) - Date.now()) / 86_400_000
   t.ok(days > 29.9 && days <= 30, `${days} days`)

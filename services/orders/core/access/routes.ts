@@ -7,7 +7,14 @@ import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
-import { addLogin, addLogout, loginFields, type SessionOptions, SessionTenant } from './login-routes.ts'
+import {
+  addLogin,
+  addLogout,
+  loginFields,
+  type SessionOptions,
+  SessionTenant,
+  sessionTenantSql,
+} from './login-routes.ts'
 import { type Merchant, type MerchantRole, merchantRoles } from './merchant.ts'
 import { findMerchantLogin, type MerchantLogin, nameActor, selectMerchants, splitName } from './queries.ts'
 
@@ -73,7 +80,7 @@ const readUser = async (pool: pg.Pool, { tenant, merchantId, role, person }: Mer
     Promise.all([
       selectMerchants(tx, tenant).where('merchant_id', '=', merchantId).executeTakeFirst(),
       query<Static<typeof SessionTenant>>(tx)`
-        select tenant_id as id, name, currency, country, time_zone from tenants where tenant_id = ${tenant}`,
+        select ${sessionTenantSql} from tenants where tenant_id = ${tenant}`,
     ]),
   )
   if (!merchant || !company) throw unauthenticated()

@@ -16,7 +16,14 @@ import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Accounts, Logins } from './login.ts'
-import { addLogin, addLogout, loginFields, type SessionOptions, SessionTenant } from './login-routes.ts'
+import {
+  addLogin,
+  addLogout,
+  loginFields,
+  type SessionOptions,
+  SessionTenant,
+  sessionTenantSql,
+} from './login-routes.ts'
 import { findStaffLogin, readRoles, type StaffRow } from './queries.ts'
 
 const Role = oneOf(staffRoles)
@@ -106,7 +113,7 @@ const readStaff = async (pool: pg.Pool, { tenant, name, roles, tokenId }: Staff)
 /** Reads the tenant of a token, and the e-mail address of the account behind it; null without an account. */
 const findAccount = (tx: Tx, tenant: string, tokenId: string) =>
   query<CurrentStaff['tenant'] & Pick<CurrentStaff, 'email'>>(tx)`
-    select tenants.tenant_id as id, tenants.name, currency, country, time_zone, email
+    select ${sessionTenantSql}, email
     from tokens join tenants on tenants.tenant_id = tokens.tenant_id
       left join staff on staff.tenant_id = tokens.tenant_id and staff.staff_id = tokens.staff_id
     where tokens.tenant_id = ${tenant} and token_id = ${tokenId}`

@@ -39,7 +39,14 @@ t.test('a correct password gets a working token for twelve hours, with name and 
   t.strictSame(rest, { message: 'success', staff: { name, email, role, roles: [role] } })
   const hours = (Date.parse(expires_at) - Date.now()) / 3_600_000
   t.ok(hours > 11.9 && hours <= 12, `${hours} hours`)
-  const tenant = { id: 'demo', name: 'Demo Couriers', currency: 'LKR', country: 'LK', time_zone: 'Asia/Colombo' }
+  const tenant = {
+    id: 'demo',
+    name: 'Demo Couriers',
+    currency: 'LKR',
+    decimals: 2,
+    country: 'LK',
+    time_zone: 'Asia/Colombo',
+  }
   t.strictSame(await send('GET', '/me', token), {
     status: 200,
     body: {

@@ -11,7 +11,7 @@ import type pg from 'pg'
 import type { Person } from '../access/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { keepStatusSet } from '../statuses/status-queries.ts'
-import { isInHundredths } from './fields.ts'
+import { refuseFineAmounts } from './amounts.ts'
 
 /** Describes a request of staff or of a merchant that changes something. */
 export interface Call<Body> {
@@ -111,6 +111,8 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
           if (claim?.kind === 'finished') return { kind: 'replayed', data: JSON.parse(claim.result[0] ?? 'null') }
           if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
           await keepStatusSet(tx, tenant)
+          const tooFine = await refuseFineAmounts(tx, tenant, bodySchema.properties, given)
+          if (tooFine) return { kind: 'refused', errors: tooFine }
           const acted = await act(tx, call)
           if (acted.kind !== 'done') return acted
           if (acted.objects.length > 0) await audit(tx, tenant, by, action, acted.objects)
@@ -151,13 +153,9 @@ const correctPaths = (errors: FieldErrors, body: object): FieldErrors => {
   return Object.fromEntries(Object.entries(errors).map(([path, sentences]) => [name(path), sentences]))
 }
 
-/**
- * Refuses amounts with more than two decimals and impossible days such as the 30th of February. Schemas accept both.
- */
+/** Refuses impossible days such as the 30th of February, which schemas accept. */
 export const refuseValues = (fields: TProperties, values: object): void => {
   const errors = Object.entries(values).flatMap(([path, value]) => {
-    if (typeof value === 'number' && !isInHundredths(value))
-      return [[path, [`The ${path} ${value} has more than two decimals.`]]]
     const isNoDay = fields[path]?.documented?.format === 'date' && !isDate(value)
     return isNoDay ? [[path, [`There is no day ${value}.`]]] : []
   })

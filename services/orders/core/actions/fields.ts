@@ -15,6 +15,3 @@ export const Day = Type.String({
   must: 'be a day such as 2026-02-19',
   examples: ['2026-02-19'],
 })
-
-/** Returns false for an amount with more than two decimals: amounts are booked in hundredths. */
-export const isInHundredths = (amount: number): boolean => Number(amount.toFixed(2)) === amount

@@ -54,8 +54,8 @@ export const orderColumns: readonly Column[] = [
   { name: 'weight', type: 'double precision', read: row => row.priced.order.weightKg },
   { name: 'description', type: 'text', read: row => row.priced.order.description },
   { name: 'remark', type: 'text', read: row => row.priced.order.remark },
-  // The charge is in hundredths: Postgres moves the decimal point.
-  { name: 'delivery_charge', type: 'numeric', read: row => `${row.priced.charge}e-2` },
+  // The charge is in ten-thousandths: Postgres moves the decimal point.
+  { name: 'delivery_charge', type: 'numeric', read: row => `${row.priced.charge}e-4` },
 ]
 
 /** Lists the columns that have one value for all orders of a batch. */

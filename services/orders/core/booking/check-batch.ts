@@ -11,7 +11,7 @@ export interface PricedOrder {
   readonly order: Order
   readonly destination: City
   readonly phone: PhoneReading
-  /** Hundredths of the tenant's currency unit. */
+  /** Is in ten-thousandths of the tenant's currency unit. */
   readonly charge: number
 }
 

@@ -7,7 +7,7 @@ import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { City } from '../catalogue/cities.ts'
 import type { MissingRate } from '../catalogue/price-parcels.ts'
 import { findPrices } from '../catalogue/price-parcels.ts'
-import { charge, type Rate } from '../catalogue/rate-card.ts'
+import { charge, type Rate, toAmount } from '../catalogue/rate-card.ts'
 import { PlaceRate, viewRate } from '../catalogue/schema.ts'
 import { createPartsReader, referToCity } from './read-batch.ts'
 import { GeneralData, OrderData } from './schema.ts'
@@ -99,7 +99,7 @@ const writeQuote = (city: City, rate: Rate, weightKg: number, currency: string) 
   destination_city_id: city.id,
   destination_city: city.name,
   destination_state: city.state.name,
-  delivery_charge: charge(rate, weightKg) / 100,
+  delivery_charge: toAmount(charge(rate, weightKg)),
   currency,
   rate: viewRate(rate, currency),
 })

@@ -10,6 +10,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Merchant } from '../access/merchant.ts'
 import type { MissingRate } from '../catalogue/price-parcels.ts'
+import { toAmount } from '../catalogue/rate-card.ts'
 import { type Booked, type BookingDependencies, bookOrders, type Quotation, quoteOrders } from './book.ts'
 import { createBatchReader } from './read-batch.ts'
 import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage } from './schema.ts'
@@ -129,6 +130,6 @@ const quoteEach = ({ batch, currency }: Extract<Quotation, { kind: 'quoted' }>) 
     order_no: order.orderNo ?? null,
     destination_city: destination.name,
     destination_state: destination.state.name,
-    delivery_charge: charge / 100,
+    delivery_charge: toAmount(charge),
     currency,
   }))

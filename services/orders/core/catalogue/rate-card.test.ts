@@ -1,7 +1,7 @@
 import t from 'tap'
-import { charge, RateCard } from './rate-card.ts'
+import { charge, RateCard, toAmount } from './rate-card.ts'
 
-const charges: [weightKg: number, hundredths: number][] = [
+const charges: [weightKg: number, units: number][] = [
   [0.001, 45_000],
   [1, 45_000],
   [1.0001, 54_050],
@@ -12,9 +12,9 @@ const charges: [weightKg: number, hundredths: number][] = [
   [999.5, 9_085_950],
   [1000, 9_085_950],
 ]
-for (const [weightKg, hundredths] of charges)
+for (const [weightKg, units] of charges)
   t.test(`a parcel of ${weightKg} kg costs the first kilogram and each further kilogram begun`, async t => {
-    t.equal(charge({ firstKg: 45_000, eachExtraKg: 9_050 }, weightKg), hundredths)
+    t.equal(charge({ firstKg: 45_000, eachExtraKg: 9_050 }, weightKg), units)
   })
 
 type Rows = ConstructorParameters<typeof RateCard>[0]
@@ -39,7 +39,7 @@ const createCard = (
 }
 const findPosition = (card: RateCard, from: number, to: number): number | undefined => {
   const rate = card.find(from, to)
-  return rate && rate.firstKg / 100
+  return rate && toAmount(rate.firstKg)
 }
 
 t.test('a card finds the rate from the zone of one city to the zone of another', async t => {
@@ -62,7 +62,7 @@ t.test('a card finds the rate from the zone of one city to the zone of another',
 
 t.test('a card without the zone "*" has no rate for a city that no zone names', async t => {
   const card = createCard(['metro'], { 1: 'metro' }, [['metro', 'metro']])
-  t.strictSame(card.find(1, 1), { firstKg: 0, eachExtraKg: 100 })
+  t.strictSame(card.find(1, 1), { firstKg: 0, eachExtraKg: 10_000 })
   t.equal(card.find(1, 2), undefined)
   t.equal(card.find(2, 1), undefined)
 })
@@ -112,7 +112,7 @@ t.test('an empty card has no rate; the size of a card counts its cities and rate
   t.equal(createCard(['metro'], { 1: 'metro', 2: 'metro', 3: 'metro' }, [['metro', 'metro']]).size, 4)
 })
 
-t.test('a card has prices in hundredths, one object for equal prices and a zone for other cities', async t => {
+t.test('a card has prices in ten-thousandths, one object for equal prices and a zone for other cities', async t => {
   const card = new RateCard({
     name: 'standard',
     zones: [
@@ -121,11 +121,11 @@ t.test('a card has prices in hundredths, one object for equal prices and a zone 
     ],
     cities: [[1500, 'metro']],
     rates: [
-      ['metro', 'metro', 450.29, 90.5],
-      ['far', 'metro', 450.29, 90.5],
+      ['metro', 'metro', 450.293, 90.5],
+      ['far', 'metro', 450.293, 90.5],
     ],
   })
   const near = card.find(1500, 1500)
-  t.strictSame(near, { firstKg: 45_029, eachExtraKg: 9_050 })
+  t.strictSame(near, { firstKg: 4_502_930, eachExtraKg: 905_000 })
   t.equal(card.find(77, 1500), near)
 })

@@ -1,6 +1,6 @@
 import type { CardRow } from './queries.ts'
 
-/** Holds prices in hundredths of the tenant's currency unit. */
+/** Holds prices in ten-thousandths of the tenant's currency unit: no currency has a smaller one. */
 export interface Rate {
   readonly firstKg: number
   readonly eachExtraKg: number
@@ -48,14 +48,17 @@ const createPrices = () => {
   const known = new Map<string, Rate>()
   return (firstKg: number, eachExtraKg: number): Rate => {
     const key = `${firstKg} ${eachExtraKg}`
-    const rate = known.get(key) ?? { firstKg: toHundredths(firstKg), eachExtraKg: toHundredths(eachExtraKg) }
+    const rate = known.get(key) ?? { firstKg: toUnits(firstKg), eachExtraKg: toUnits(eachExtraKg) }
     known.set(key, rate)
     return rate
   }
 }
 
-const toHundredths = (price: number): number => Math.round(price * 100)
+const toUnits = (price: number): number => Math.round(price * 10_000)
 
-/** Returns the charge in hundredths, for the first kilogram and each further kilogram begun. */
+/** Converts ten-thousandths to units of the currency. */
+export const toAmount = (units: number): number => units / 10_000
+
+/** Returns the charge in ten-thousandths, for the first kilogram and each further kilogram begun. */
 export const charge = (rate: Rate, weightKg: number): number =>
   rate.firstKg + Math.max(0, Math.ceil(weightKg) - 1) * rate.eachExtraKg

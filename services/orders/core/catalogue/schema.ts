@@ -2,7 +2,7 @@ import { flag, listQuery, part, whole } from '@courier/shared/lists/filters.ts'
 import { ListBody, pageFields } from '@courier/shared/lists/pages.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import type { Rate } from './rate-card.ts'
+import { type Rate, toAmount } from './rate-card.ts'
 
 const text = Type.String()
 const is_active = Type.Boolean({ description: 'Always true: the list has only active rows.' })
@@ -111,7 +111,7 @@ export const PlaceRate = component('PlaceRate', {
 
 /** Converts a rate to the form of responses: in units of the currency. */
 export const viewRate = ({ firstKg, eachExtraKg }: Rate, currency: string): Static<typeof PlaceRate> => ({
-  first_kg: firstKg / 100,
-  each_extra_kg: eachExtraKg / 100,
+  first_kg: toAmount(firstKg),
+  each_extra_kg: toAmount(eachExtraKg),
   currency,
 })

@@ -1,8 +1,8 @@
+import { refuseDecimals } from '@courier/shared/currency.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, listErrors, required } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { isInHundredths } from '../actions/fields.ts'
 import { merchantStatusKeys } from '../statuses/statuses.ts'
 import { type CompanyParts, coreFile, defineMerchantsFile, defineTenantFile, removeFields } from './company-part.ts'
 import type { MerchantsFile, TenantFile } from './tenant-file.ts'
@@ -45,7 +45,7 @@ export const checkFile = (given: unknown, { parts, leftOut } = coreFile): Checke
   const add = (path: string, sentence: string): void => {
     errors[path] = [...(errors[path] ?? []), sentence]
   }
-  checkValues(file, '', add)
+  checkValues(file, '', 'currency' in file.tenant ? file.tenant.currency : '', add)
   if (isWhole(file)) {
     checkTimeZone(file, add)
     for (const part of parts)
@@ -73,12 +73,19 @@ const unique = (add: Add, what: string) => {
 }
 
 /** Checks every text and number of a file: amounts and percentages are the only numbers that may have decimals. */
-const checkValues = (value: unknown, path: string, add: Add): void => {
+const checkValues = (value: unknown, path: string, currency: string, add: Add): void => {
   if (typeof value === 'string' && isBadText(value)) add(path, badText(path))
-  if (typeof value === 'number' && !isInHundredths(value)) add(path, 'It has more than two decimals.')
+  if (typeof value === 'number') {
+    const isPercent = path.endsWith('_percent')
+    const tooFine = isPercent ? wordTooFine(value) : refuseDecimals('The amount', value, currency)
+    if (tooFine) add(path, tooFine)
+  }
   if (typeof value !== 'object' || value === null) return
-  for (const [name, inner] of Object.entries(value)) checkValues(inner, path ? `${path}.${name}` : name, add)
+  for (const [name, inner] of Object.entries(value)) checkValues(inner, path ? `${path}.${name}` : name, currency, add)
 }
+
+const wordTooFine = (percentage: number): string | undefined =>
+  Number(percentage.toFixed(2)) === percentage ? undefined : 'It has more than two decimals.'
 
 const checkTimeZone = ({ tenant }: TenantFile, add: Add): void => {
   try {

@@ -4,6 +4,10 @@ import { type CompanyParts, toPartColumns } from './company-part.ts'
 import type { Wanted } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
+/** Writes an amount as the database holds it: with two decimals, or with more if it has more. */
+export const toNumeric = (amount: number): string =>
+  amount.toFixed(Math.max(2, String(amount).split('.')[1]?.length ?? 0))
+
 export const toSettings = ({ tenant }: TenantFile, parts: CompanyParts): Wanted => ({
   table: 'tenants',
   rows: [
@@ -87,8 +91,8 @@ export const toRateCards = (
           rate_card: name,
           from_zone: rate.from,
           to_zone: rate.to,
-          first_kg: rate.first_kg.toFixed(2),
-          each_extra_kg: rate.each_extra_kg.toFixed(2),
+          first_kg: toNumeric(rate.first_kg),
+          each_extra_kg: toNumeric(rate.each_extra_kg),
         })),
       ),
     },

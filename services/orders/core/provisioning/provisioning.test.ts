@@ -30,7 +30,7 @@ const validationErrors = (file: unknown) => {
 }
 
 const id = 'must be an integer from 1 to 2147483647.'
-const price = 'must be an amount from 0 to 9999999999.99 with at most two decimals.'
+const price = 'must be an amount from 0 to 9999999999.99.'
 const format = 'must be at most 50 printable ASCII characters without blanks, at least one of them #, @ or *.'
 
 /** Lists the path of each invalid value, the value, the sentence, and the path of the sentence if it differs. */
@@ -79,7 +79,7 @@ const mistakes: [string, unknown, string, string?][] = [
   ['rate_cards.0.rates.0.from', 'moon', 'The card has no zone moon.'],
   ['rate_cards.0.rates.0.to', 'toString', 'The card has no zone toString.'],
   ['rate_cards.0.rates.1.to', 'metro', 'The pair of zones metro to metro appears twice.', 'rate_cards.0.rates.1'],
-  ['rate_cards.0.rates.1.first_kg', 90.125, 'It has more than two decimals.'],
+  ['rate_cards.0.rates.1.first_kg', 90.125, 'The amount 90.125 has too many decimals: LKR has 2.'],
   ['rate_cards.0.rates.1.first_kg', '450', `The first kg field ${price}`],
   ['rate_cards.0.rates.1.each_extra_kg', -1, `The each extra kg field ${price}`],
   ['merchants.0.email', 'shop', 'The email field must be an e-mail address.'],

@@ -17,7 +17,7 @@ const Key = Type.String({
 export const Price = Type.Number({
   minimum: 0,
   maximum: 9_999_999_999.99,
-  must: 'be an amount from 0 to 9999999999.99 with at most two decimals',
+  must: 'be an amount from 0 to 9999999999.99',
 })
 
 const Check = oneOf(['refuse', 'warn', 'off'], { must: 'be refuse, warn or off' })

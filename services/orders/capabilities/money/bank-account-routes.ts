@@ -31,7 +31,7 @@ export const requireKeys = (keyring: Keyring | undefined): Keyring => {
 }
 
 /** Keeps the bank accounts of merchants. */
-export const accountRoutes: FastifyPluginAsyncTypebox<AccountOptions> = async (app, { pool, keyring }) => {
+export const bankAccountRoutes: FastifyPluginAsyncTypebox<AccountOptions> = async (app, { pool, keyring }) => {
   acceptJson(app)
   app.get(
     path,

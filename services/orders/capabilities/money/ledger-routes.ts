@@ -1,0 +1,159 @@
+import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
+import { textPattern } from '@courier/shared/lists/filters.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import { refuseValues } from '../../core/actions/action.ts'
+import { Day } from '../../core/actions/fields.ts'
+import { accountFields, findAccountType, trialBalanceSql } from './accounts.ts'
+import { nextCursor, type ReadPage, readAll } from './book-pages.ts'
+import { formatField, jsonOrCsv, streamCsv } from './csv.ts'
+import { nullable, sum } from './fields.ts'
+import { journalSql, readJournals } from './journal.ts'
+
+const Account = Type.Object(
+  { ...accountFields, balance: sum('The balance now: debits less credits.', -525.4) },
+  { title: 'Account' },
+)
+const TrialBalanceRow = Type.Object({
+  ...accountFields,
+  debit: sum('The balance, if debits are above credits.', 0),
+  credit: sum('The balance, if credits are above debits.', 525.4),
+})
+const TrialBalance = Type.Object(
+  {
+    day: Day,
+    debit: sum('The sum of all debit balances.', 41_300),
+    credit: sum('The sum of all credit balances, which equals `debit`.', 41_300),
+    accounts: Type.Array(TrialBalanceRow),
+  },
+  { title: 'TrialBalance' },
+)
+const Entry = Type.Object(
+  {
+    booked_on: Day,
+    journal_id: Type.String({ description: 'Is the same for all entries that were booked together.' }),
+    debit: Type.String({ examples: ['rider:Nimal'] }),
+    credit: Type.String({ examples: ['merchant:1'] }),
+    amount: sum('The amount, above zero.', 1000),
+    waybill_number: nullable('The parcel; null: the entry has none.'),
+    kind: Type.String({
+      description: 'What was booked for a parcel, or the kind of the document: handover, deposit, payment or charges.',
+      examples: ['delivered'],
+    }),
+    document: nullable('The handover, the bank reference of the deposit, or the invoice.'),
+  },
+  { title: 'JournalEntry' },
+)
+type Row = Static<typeof TrialBalanceRow> & { balance: number; debits: number; credits: number }
+type EntryRow = Static<typeof Entry> & { entry_no: number }
+
+const format = formatField('json', 'csv')
+const AccountsQuery = Type.Object({ ...cursorFields, format })
+const TrialQuery = Type.Object({ ...cursorFields, day: { ...Day, description: 'The day whose end counts.' }, format })
+const JournalQuery = Type.Object({
+  ...cursorFields,
+  from: Day,
+  to: Day,
+  account: Type.Optional(
+    Type.String({
+      maxLength: 250,
+      pattern: textPattern,
+      must: 'be the name of an account',
+      description: 'Default: all.',
+    }),
+  ),
+  format,
+})
+const accountCursors = listCursor(/^[!-~]+$/)
+const entryCursors = listCursor(/^\d{4}-\d\d-\d\d$/, /^[0-9a-f-]{36}$/, /^\d{1,9}$/)
+
+/** Serves staff the books: the chart of accounts, the trial balance of a day, and the journal. */
+export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  const readAccounts = (tenant: string, day: string, isAll: boolean) => async (after: string | null, limit: number) => {
+    const values = [tenant, day, after, limit, !isAll]
+    const rows = await readInTenant<Row>(pool, tenant, { name: 'read_trial_balance', text: trialBalanceSql, values })
+    return rows.map(row => ({ ...row, type: findAccountType(row.account) }))
+  }
+  const listing = {
+    operationId: 'listAccounts',
+    summary: 'List the accounts of the ledger, with their balances',
+    querystring: AccountsQuery,
+    response: { 200: jsonOrCsv('The accounts; CSV has all.', Type.Array(Account), Account, {}, nextCursor) },
+  }
+  app.get('/ledger/accounts', { schema: listing }, async ({ staff: { tenant }, query }, reply) => {
+    const read = readAccounts(tenant, farDay, true)
+    if (query.format === 'csv')
+      return streamCsv(
+        reply,
+        'accounts.csv',
+        readAll(read, ({ account }) => account),
+        Account,
+      )
+    return accountsPage(query, read)
+  })
+  const balancing = {
+    operationId: 'getTrialBalance',
+    summary: 'Read the balances of all accounts at the end of a day',
+    querystring: TrialQuery,
+    response: {
+      200: jsonOrCsv('The trial balance; CSV has all accounts.', TrialBalance, TrialBalanceRow, {}, nextCursor),
+    },
+  }
+  app.get('/ledger/trial-balance', { schema: balancing }, async ({ staff: { tenant }, query }, reply) => {
+    refuseValues(TrialQuery.properties, query)
+    const { day } = query
+    const read = readAccounts(tenant, day, false)
+    const file = `trial-balance-${day}.csv`
+    if (query.format === 'csv')
+      return streamCsv(
+        reply,
+        file,
+        readAll(read, ({ account }) => account),
+        TrialBalanceRow,
+      )
+    const { data: accounts, next_cursor } = await accountsPage(query, read)
+    const [{ debits: debit, credits: credit } = { debits: 0, credits: 0 }] = accounts
+    return { data: { day, debit, credit, accounts }, next_cursor }
+  })
+  const journal = {
+    operationId: 'listJournal',
+    summary: 'List the entries of the journal, with the parcel and the document of each',
+    description: 'Entries of an account add up to its statement.',
+    querystring: JournalQuery,
+    response: {
+      200: jsonOrCsv('The entries; CSV has all.', Type.Array(Entry), Entry, {}, nextCursor),
+      ...errorResponses(422),
+    },
+  }
+  app.get('/ledger/journal', { schema: journal }, async ({ staff: { tenant }, query }, reply) => {
+    const { from, to, account = null } = query
+    refuseValues(JournalQuery.properties, query)
+    if (from > to) throw invalid({ to: [`Give a day from ${from} on.`] })
+    const read = (after: readonly (string | number)[] | null, limit: number | null, journals: number) => {
+      const values = [tenant, from, to, account, ...(after ?? [null, null, null]), limit, journals]
+      return readInTenant<EntryRow>(pool, tenant, { name: 'read_journal', text: journalSql, values })
+    }
+    if (query.format === 'csv') {
+      const pages = readJournals<EntryRow>((after, journals) => read(after, null, journals))
+      return streamCsv(reply, `journal-${from}-${to}.csv`, pages, Entry)
+    }
+    const { after, limit } = entryCursors.read(query)
+    const rows = await read(after.length > 0 ? after : null, limit + 1, limit + 2)
+    return entryCursors.toPage(rows, limit, row => [row.booked_on, row.journal_id, String(row.entry_no)])
+  })
+}
+
+/** Is after every day of the ledger. */
+const farDay = '2099-12-31'
+
+const accountsPage = async <Of extends { account: string }>(
+  query: Static<TObject<typeof cursorFields>>,
+  read: ReadPage<string, Of>,
+) => {
+  const { after, limit } = accountCursors.read(query)
+  const rows = await read(after[0] === undefined ? null : decodeURIComponent(after[0]), limit + 1)
+  return accountCursors.toPage(rows, limit, ({ account }) => [encodeURIComponent(account)])
+}

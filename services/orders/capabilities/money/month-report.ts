@@ -1,0 +1,122 @@
+import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import { recentSql } from './accounts.ts'
+import { nextCursor, readAll } from './book-pages.ts'
+import { formatField, jsonOrCsv, streamCsv } from './csv.ts'
+import { sum } from './fields.ts'
+import { foldedBalanceSql } from './fold.ts'
+
+/** Sums what the other accounts moved, `other`, in a merchant's favour; `rest` takes accounts that none names. */
+const columns = {
+  collected: sum('The sum that recipients paid.', 41_800),
+  charges: sum('Delivery charges and COD fees.', 20_210),
+  returns: sum('Fees of returns.', 1050),
+  tax: sum('Tax on both.', 3826.8),
+  withholding: sum('The sum withheld for the tax office.', 836),
+  compensation: sum('Compensation for lost parcels.', 0),
+  adjustments: sum('Adjustments of disputes.', 100),
+  disputed: sum('The sum newly held for disputes, less what was released.', 0),
+  paid: sum('The sum paid to the merchant, less what the merchant paid.', 15_977.2),
+  other: sum('All other entries.', 0),
+}
+const MonthRow = Type.Object({
+  merchant_id: Type.Union([Type.Integer(), Type.Null()], { description: 'null: the sums of all merchants.' }),
+  merchant_name: Type.Union([Type.String(), Type.Null()]),
+  opening: sum('The sum owed to the merchant before the month; below zero, owed by the merchant.', 0),
+  ...columns,
+  closing: sum('The sum owed after the month: opening, plus what adds to it, less what was deducted and paid.', 0),
+})
+const MonthReport = Type.Object(
+  { month: Type.String({ examples: ['2026-02'] }), totals: MonthRow, merchants: Type.Array(MonthRow) },
+  { title: 'MonthReport' },
+)
+type MonthRow = Static<typeof MonthRow>
+
+const MonthQuery = Type.Object({
+  ...cursorFields,
+  month: Type.String({ maxLength: 7, pattern: '^20\\d\\d-(0[1-9]|1[0-2])$', must: 'be a month such as 2026-02' }),
+  format: formatField('json', 'csv'),
+})
+const cursors = listCursor(/^\d{1,18}$/)
+
+/** Serves staff the report of a month: what each merchant was owed, earned, was charged and paid. */
+export const monthRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  const schema = {
+    operationId: 'getMonthReport',
+    summary: 'Read what a month booked for each merchant',
+    querystring: MonthQuery,
+    response: { 200: jsonOrCsv('The report; CSV has all merchants.', MonthReport, MonthRow, {}, nextCursor) },
+  }
+  app.get('/ledger/month', { schema }, async ({ staff: { tenant }, query }, reply) => {
+    const { month, format } = query
+    const read = async (after: string | null, limit: number) => {
+      const values = [tenant, `${month}-01`, after, limit]
+      return readInTenant<MonthRow>(pool, tenant, { name: 'read_month', text: monthSql, values })
+    }
+    const readMerchants = async (after: string | null, limit: number) => (await read(after, limit)).slice(1)
+    const pages = readAll(readMerchants, ({ merchant_id }) => String(merchant_id))
+    if (format === 'csv') return streamCsv(reply, `month-${month}.csv`, pages, MonthRow)
+    const { after, limit } = cursors.read(query)
+    const [totals, ...rows] = await read(after[0] ?? null, limit + 1)
+    const { data, next_cursor } = cursors.toPage(rows, limit, ({ merchant_id }) => [String(merchant_id)])
+    return { data: { month, totals: totals as MonthRow, merchants: data }, next_cursor }
+  })
+}
+
+/** Tells which other accounts a column sums, and its sign in the merchant's favour. */
+const parts: readonly (readonly [keyof typeof columns, sign: '' | '-', isOf: string])[] = [
+  ['collected', '', `counter_account like 'rider:%' or counter_account like 'clearing%'`],
+  ['charges', '-', `counter_account = 'delivery_revenue'`],
+  ['returns', '-', `counter_account = 'returns_revenue'`],
+  ['tax', '-', `counter_account = 'tax'`],
+  ['withholding', '-', `counter_account = 'withholding'`],
+  ['compensation', '', `counter_account = 'compensation'`],
+  ['adjustments', '', `counter_account = 'differences'`],
+  ['disputed', '-', `counter_account like 'held:%'`],
+  ['paid', '-', `counter_account = 'bank'`],
+]
+const others = `not (${parts.map(([, , isOf]) => isOf).join(' or ')})`
+const sumsSql = [...parts, ['other', '', others] as const]
+  .map(([name, sign, isOf]) => `${sign}coalesce(sum(credit - debit) filter (where ${isOf}), 0) as ${name}`)
+  .join(',\n      ')
+const shown = ['opening', ...Object.keys(columns), 'closing']
+
+const nextMonthSql = `($2::date + interval '1 month')::date`
+const isInMonth = `booked_on >= $2::date and booked_on < ${nextMonthSql}`
+
+/**
+ * Selects a `MonthRow` of all merchants, then one for each merchant after $3, at most $4, of the month that begins on
+ * $2. Leaves out merchants without entries and balance.
+ */
+const monthSql = `
+  with ${recentSql(nextMonthSql)}, owed as (
+    select merchant_id, name, 'merchant:' || merchant_id as account from merchants where tenant_id = $1
+  ), booked as (
+    select account, ${sumsSql}, coalesce(sum(credit - debit), 0) as change
+    from (
+      select owed.account, counter_account, debit, credit from owed join ledger_days day on day.tenant_id = $1
+        and day.account = owed.account and ${isInMonth}
+      union all
+      select account, counter_account, debit, credit from owed join recent using (account) where ${isInMonth}
+    ) entry group by 1
+  ), merchant as (
+    select merchant_id, name, -(${foldedBalanceSql('owed.account', '$2::date')} + coalesce(amount, 0)) as opening,
+      booked.*
+    from owed left join booked on booked.account = owed.account left join (
+      select account, sum(debit - credit) as amount from recent where booked_on < $2::date group by 1
+    ) before on before.account = owed.account
+  ), reported as (
+    select *, opening + coalesce(change, 0) as closing from merchant where change is not null or opening <> 0
+  )
+  select * from (
+    select null::float8 as merchant_id, null as merchant_name,
+      ${shown.map(name => `coalesce(sum(${name}), 0)::float8 as ${name}`).join(', ')} from reported
+    union all
+    (
+      select merchant_id::float8, name, ${shown.map(name => `coalesce(${name}, 0)::float8`).join(', ')} from reported
+      where $3::bigint is null or merchant_id > $3 order by reported.merchant_id limit $4
+    )
+  ) row order by merchant_id nulls first`
