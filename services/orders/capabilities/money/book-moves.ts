@@ -17,6 +17,7 @@ import { transfersOfMovesSql } from './ledger.ts'
 import { findBooked, wordBooked } from './parcels.ts'
 import { findPerson } from './people.ts'
 import { reverseBooking } from './reverse.ts'
+import { agreedTermsSql } from './terms.ts'
 
 // Books the money of a move: COD, charges, fees, tax (docs/money.md). $1 is the tenant, $2 the waybills, $3 the mover's
 // name. Reads each table once, not once for each parcel: a full join is never a nested loop, and `offset 0` makes
@@ -27,7 +28,8 @@ import { reverseBooking } from './reverse.ts'
  * each is booked once.
  */
 const parcelsSql = (kind: string, reversal: string, columns: string, more = ''): string => `
-        select moved.waybill_number, moved.merchant_id, terms.*, ${columns}, 1 + coalesce(lines, 0) as line_no
+        select moved.waybill_number, moved.merchant_id, today.*, agreed.*, ${columns},
+          1 + coalesce(lines, 0) as line_no
         from moved full join (
           select waybill_number, count(*)::integer as lines,
             count(*) filter (where kind = '${kind}') > count(*) filter (where kind = '${reversal}') as is_booked
@@ -35,14 +37,14 @@ const parcelsSql = (kind: string, reversal: string, columns: string, more = ''):
         ) earlier on earlier.waybill_number = moved.waybill_number ${more}
           cross join lateral (
             select journal_id, (now at time zone time_zone)::date as booked_on, tax_percent, withholding_percent,
-              ${decimalsSql('currency')} as decimals,
-              coalesce(cod_fee_percent, 0) as fee_percent,
-              coalesce(cod_fee_min, 0) as fee_min, return_fee, each_return_kg
-            from clock cross join tenants join merchants on merchants.tenant_id = $1
-              and merchants.merchant_id = moved.merchant_id
-              left join rate_cards on rate_cards.tenant_id = $1 and rate_cards.rate_card = merchants.rate_card
-            where tenants.tenant_id = $1 offset 0
-          ) terms
+              ${decimalsSql('currency')} as decimals
+            from clock cross join tenants where tenants.tenant_id = $1 offset 0
+          ) today
+          cross join lateral (
+            select coalesce(cod_fee_percent, 0) as fee_percent, coalesce(cod_fee_min, 0) as fee_min, return_fee,
+              each_return_kg
+            from (${agreedTermsSql}) terms
+          ) agreed
         where is_booked is not true`
 
 const common = `tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, tax, booked_on, staff_name,
@@ -88,7 +90,7 @@ const bookSql = (linesSql: string): string => `
   with clock as materialized (
     select clock_timestamp() as now, uuidv7() as journal_id
   ), moved as (
-    select merchant_id, waybill_number, cod, weight, delivery_charge from orders
+    select merchant_id, waybill_number, created_at, cod, weight, delivery_charge from orders
     where tenant_id = $1 and waybill_number = any($2::text[])
   ), lines as (${linesSql}
   )
