@@ -18,12 +18,12 @@ begin
           array_agg(line_no order by waybill_number, line_no) as line_nos
         from money_lines where tenant_id = of_tenant and invoice_id is not null group by 1
       ) lines on lines.invoice_id = invoices.invoice_id
-    where invoices.tenant_id = of_tenant and submitted_at is not null and state <> 'cancelled' and version = 0;
+    where invoices.tenant_id = of_tenant and submitted_at is not null and state <> 'cancelled' and invoices.version = 0;
     with presented as materialized (
       select invoice_id, state = 'submitted' and submitted_at + make_interval(days => accept_after_days) <= now() as is_silent,
         submitted_at + make_interval(days => accept_after_days) as ended_at
       from invoices join tenants on tenants.tenant_id = invoices.tenant_id
-      where invoices.tenant_id = of_tenant and submitted_at is not null and state <> 'cancelled' and version = 0
+      where invoices.tenant_id = of_tenant and submitted_at is not null and state <> 'cancelled' and invoices.version = 0
     )
     update invoices set version = 1, objection_until = ended_at, state = case when is_silent then 'approved' else state end,
       decided_at = case when is_silent then ended_at else decided_at end
