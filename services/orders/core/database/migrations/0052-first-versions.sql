@@ -4,6 +4,11 @@
 do $$
 declare of_tenant text;
 begin
+  -- Row-level security keeps a table with rows from being distributed later.
+  if to_regclass('pg_dist_partition') is not null then
+    perform create_distributed_table('invoice_versions', 'tenant_id', colocate_with => 'tenants')
+    from pg_dist_partition where logicalrelid = 'tenants'::regclass;
+  end if;
   for of_tenant in select tenant_id from tenants loop
     execute format('set local app.tenant = %L', of_tenant);
     insert into invoice_versions (tenant_id, invoice_id, version, kind, issued_on, total, charges_due, letterhead, waybill_numbers, line_nos)
@@ -18,7 +23,8 @@ begin
           array_agg(line_no order by waybill_number, line_no) as line_nos
         from money_lines where tenant_id = of_tenant and invoice_id is not null group by 1
       ) lines on lines.invoice_id = invoices.invoice_id
-    where invoices.tenant_id = of_tenant and submitted_at is not null and state <> 'cancelled' and invoices.version = 0;
+    where invoices.tenant_id = of_tenant and submitted_at is not null and state <> 'cancelled' and invoices.version = 0
+    on conflict do nothing;
     with presented as materialized (
       select invoice_id, state = 'submitted' and submitted_at + make_interval(days => accept_after_days) <= now() as is_silent,
         submitted_at + make_interval(days => accept_after_days) as ended_at
