@@ -34,11 +34,13 @@ export const Versions = ({ invoice: { invoice_no: no, versions }, needs }) => {
     each => html`<li key=${each.version} class="row">
       <${Act} run=${() => saveDocument(`${path}?version=${each.version}`, `${no}-${each.version}`, 'pdf')}>
         ${t('invoice.version', { number: each.version })}<//>
-      <span>${each.issued_on} ${companyMoney(each.total)} ${each.reason && html`<span class="soft">${each.reason}</span>`}</span>
+      <span>${each.issued_on} ${companyMoney(each.total)}
+        ${each.reason && html`<span class="soft"> ${each.reason}</span>`}</span>
       ${
         each.credit_note_no &&
         may(needs) &&
-        html`<${Act} run=${credit(each.credit_note_no)}>${each.credit_note_no}<//> <span>${companyMoney(-each.credited)}</span>`
+        html`<${Act} run=${credit(each.credit_note_no)}>${each.credit_note_no}<//>
+        <span>${companyMoney(-each.credited)}</span>`
       }</li>`,
   )}</ul><//>`
 }

@@ -16,7 +16,7 @@ export const preparePayer = async ({ send, rows, staffOf }: Fixture) => {
     await post(`/merchant/${id}/bank-account`, details)
     await post(`/merchant/${id}/bank-account/confirm`, { last_four: '4567' }, second)
   }
-  await rows(`update bank_accounts set changed_at = changed_at - interval '48 hours'`)
+  await rows(`update bank_accounts set changed_at = '2026-01-01'`)
   return async (invoice_nos: string[], bank_reference: string, paid_on: string) => {
     const made = await post('/payout', { invoice_nos })
     if (made.status !== 200) return made

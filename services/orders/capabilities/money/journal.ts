@@ -49,8 +49,10 @@ export const journalSql = `
     union all
     select journal_id, null, 0, null, null, one, two, amount from rest where amount <> 0
   ), numbered as (
-    select *, row_number() over (partition by journal_id order by waybill_number nulls last, line_no, one, two)::integer
-      as entry_no from entry
+    select *, row_number() over (
+        partition by journal_id order by waybill_number nulls last, line_no, one, two, amount
+      )::integer as entry_no
+    from entry
   )
   select journal.booked_on::text, numbered.journal_id, entry_no, case when amount > 0 then one else two end as debit,
     case when amount > 0 then two else one end as credit, abs(amount)::float8 as amount, waybill_number,

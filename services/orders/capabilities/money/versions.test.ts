@@ -4,6 +4,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import { connectTo } from '../../../../dev/test-database.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { findContradictions } from '../../test/expect-books.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
@@ -233,11 +234,12 @@ t.test('documents do not change', async t => {
     t.equal(await closing('tax'), -(81 * 4 + 90))
   })
 
-  t.test('lines from before the rates keep their withholding in the account of the tax', async () => {
+  t.test('lines from before the rates keep their withholding in the account of the tax', async t => {
     await rows('update money_lines set tax_percent = null, withholding_percent = null')
     await rows(`update ledger_transfers tax set amount = tax.amount + withholding.amount
       from ledger_transfers withholding
       where tax.journal_id = withholding.journal_id and tax.credit = 'tax' and withholding.credit = 'withholding'`)
     await rows(`delete from ledger_transfers where credit = 'withholding'`)
+    t.strictSame(await findContradictions(fixture, today, today), [])
   })
 })

@@ -34,7 +34,8 @@ t.test('the token identifies its merchant', async t => {
   t.ok(Number.isInteger(id))
   const merchant = { id, name: 'Lanka Shoes' }
   const shown = { id, first_name: 'Lanka Shoes', last_name: '', email: 'shop@example.com', merchant }
-  const tenant = { id: 'demo', name: 'Demo Couriers', currency: 'LKR', country: 'LK', time_zone: 'Asia/Colombo' }
+  const place = { country: 'LK', time_zone: 'Asia/Colombo' }
+  const tenant = { id: 'demo', name: 'Demo Couriers', currency: 'LKR', decimals: 2, ...place }
   t.strictSame(body.data, { ...shown, role: 'program', person: null, tenant })
 })
 

@@ -1,9 +1,7 @@
 -- Documents that do not change (docs/money.md#documents).
 alter table tenants
-  -- Hours after the submission in which only the merchant approves an invoice. Replaces accept_after_days, which no
-  -- release has.
+  -- Hours after the submission in which only the merchant approves an invoice.
   add column objection_hours integer not null default 24,
-  drop column accept_after_days,
   add column credit_note_mask text not null default 'CN-YY-MM-#####',
   -- Printed on invoices; null: not given.
   add column postal_address text,
@@ -15,9 +13,7 @@ alter table invoices
   -- The newest row of invoice_versions; 0: none.
   add column version integer not null default 0,
   -- The time of the approval if nobody decides before; null: not submitted.
-  add column objection_until timestamptz,
-  -- No release has it.
-  drop column brought_forward;
+  add column objection_until timestamptz;
 
 -- What a merchant saw of an invoice: rows are never changed, nor are the lines that they name.
 create table invoice_versions (
