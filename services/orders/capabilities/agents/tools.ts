@@ -1,0 +1,100 @@
+import type { Schema } from '@courier/shared/api-docs/examples.ts'
+import type { OpenApi, Operation } from '@courier/shared/api-docs/openapi.ts'
+import { invalid, notFound } from '@courier/shared/errors/errors.ts'
+
+const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+/** Makes clients ask their user before they call the tool. */
+const changes = { ...reads, readOnlyHint: false, destructiveHint: true }
+
+type Row = readonly [operationId: string, annotations: typeof reads, description: string]
+/** Lists the tools, each with the operation that it sends; without the operation there is no tool. */
+const rows: Readonly<Record<string, Row>> = {
+  find_city: ['resolvePlaces', reads, 'Use this to find the city that a name or an address means, with its rate.'],
+  quote: ['createOrders', reads, 'Use this before each booking: it checks and prices orders, and creates nothing.'],
+  book: ['createOrders', changes, 'Use this once your user accepts a quote; repeat it if the response is lost.'],
+  confirm: ['confirmOrders', changes, 'Use this when the courier may pick up orders that were booked as drafts.'],
+  cancel: ['cancelOrders', changes, 'Use this when orders that were not picked up yet must not be delivered.'],
+  track: ['getOrder', reads, 'Use this to see where one order is, and what happened to it.'],
+  list_orders: ['listOrders', reads, 'Use this to find orders by status, day, phone, city or order number.'],
+  failed_deliveries: ['listFailedDeliveries', reads, 'Use this to see which parcels wait after a failed delivery.'],
+  instruct: ['instructOrder', changes, 'Use this to send such a parcel out again, to another address, or back.'],
+}
+const digest = { type: 'string', description: 'Stands for the quoted content, for one booking within an hour.' }
+
+type Schemas = Readonly<Record<string, Schema>>
+type Tool = ReturnType<typeof createTool>
+export type Tools = ReadonlyMap<string, Tool>
+
+/** Creates the tools from the document: their schemas are those of the routes. */
+export const createTools = ({ paths, components: { schemas = {} } }: OpenApi): Tools => {
+  const routes = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+  const named = Object.entries(rows).flatMap(([name, row]) =>
+    routes.filter(({ operation }) => operation.operationId === row[0]).map(route => ({ name, row, ...route })),
+  )
+  return new Map(named.map(each => [each.name, createTool(each, schemas)]))
+}
+
+type Named = { name: string; row: Row; path: string; method: string; operation: Operation }
+
+const createTool = ({ name, row: [, annotations, description], path, method, operation }: Named, schemas: Schemas) => {
+  const [isQuote, isBooking] = [name === 'quote', name === 'book']
+  // Other names of a field have brackets or capitals. The tool decides whether it is a dry run.
+  const fields = (operation.parameters ?? []).filter(({ name }) => /^[a-z_]+$/.test(name) && name !== 'dry_run')
+  const body = read(operation.requestBody, schemas)
+  const output = read(operation.responses[200], schemas)
+  const result = output.anyOf?.[isQuote ? 1 : 0] ?? output
+  const properties = {
+    ...Object.fromEntries(fields.map(({ name, description, schema }) => [name, { ...schema, description }])),
+    ...body.properties,
+    ...(isBooking && { digest }),
+  }
+  const needed = fields.filter(({ required }) => required).map(({ name }) => name)
+  const required = [...needed, ...(body.required ?? []), ...(isBooking ? ['digest'] : [])]
+  return {
+    listed: {
+      ...{ name, description, annotations },
+      inputSchema: { type: 'object', properties, required, additionalProperties: false },
+      outputSchema: { ...result, properties: { ...result.properties, ...(isQuote && { digest }) } },
+    },
+    method: method.toUpperCase() as 'GET' | 'POST',
+    path,
+    queryFields: fields.filter(field => field.in === 'query').map(({ name }) => name),
+    bodyFields: Object.keys(body.properties ?? {}),
+  }
+}
+
+/** Reads the schema of a body, without references: some clients do not follow them. */
+const read = (part: Operation['requestBody'] | Operation['responses'][string], schemas: Schemas): Schema => {
+  const inline = (schema: Schema = {}): Schema =>
+    JSON.parse(JSON.stringify(schema), (_name, value) =>
+      typeof value?.$ref === 'string'
+        ? { ...inline(schemas[value.$ref.split('/').at(-1)]), ...value, $ref: undefined }
+        : value,
+    )
+  return inline(part?.content?.['application/json']?.schema)
+}
+
+/** Builds the request of a call. Equal contents make equal bodies, in whatever order their fields come. */
+export const buildRequest = ({ listed, path, queryFields, bodyFields }: Tool, given: Record<string, unknown>) => {
+  const known = Object.keys(listed.inputSchema.properties)
+  const unknown = Object.keys(given).filter(name => !known.includes(name))
+  const sentence = `This argument is not known. Known are ${known.join(', ')}.`
+  if (unknown.length > 0) throw invalid(Object.fromEntries(unknown.map(name => [name, [sentence]])))
+  const pick = (names: readonly string[]) =>
+    Object.fromEntries(names.flatMap(name => (given[name] == null ? [] : [[name, given[name]]])))
+  const filled = path.replace(/\{(\w+)\}/g, (_all, name) => {
+    const text = String(given[name])
+    // Texts in small letters, without digits, would name other paths.
+    if (!/[0-9A-Z]/.test(text)) throw notFound(name)
+    return encodeURIComponent(text.toWellFormed())
+  })
+  const query = String(new URLSearchParams(pick(queryFields) as Record<string, string>))
+  return { url: query ? `${filled}?${query}` : filled, body: JSON.stringify(pick(bodyFields), sortFields) }
+}
+
+const sortFields = (_name: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value
