@@ -87,11 +87,16 @@ t.test('books only the quoted content, within the hour, for the merchant that it
   const reordered = { digest, order_data: [Object.fromEntries(Object.entries(content.order_data[0] ?? {}).reverse())] }
   const booked = await use('book', { ...reordered, general_data: content.general_data })
   t.match(booked, { isError: false, data: [/^DM/] })
-  t.strictSame(await use('book', { ...content, digest }), booked, 'a repeated call is the same booking')
-  t.equal(await countOrders('quoted'), 1)
+  t.notOk('replayed' in booked)
+  const earlier = { isError: false, data: booked.data, replayed: true, note: /another order_no/ }
+  t.match(await use('book', { ...content, digest }), earlier, 'a repeated call is the same booking')
   const again = await use('quote', content)
   t.match(again.warnings, { 'order_data.0': [new RegExp(booked.data[0])] }, 'a new quote warns of the earlier order')
-  t.not((await use('book', { ...content, digest: again.digest })).data[0], booked.data[0])
+  t.match(await use('book', { ...content, digest: again.digest }), earlier, 'a quote anew books the content once')
+  t.equal(await countOrders('quoted'), 1)
+  const second = batch([order({ order_no: 'quoted too' })])
+  const { digest: other } = await use('quote', second)
+  t.not((await use('book', { ...second, digest: other })).data[0], booked.data[0], 'another order_no is another order')
 })
 
 t.test('a digest is valid in each process with the same secret, for an hour', async t => {

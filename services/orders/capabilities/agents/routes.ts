@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { OpenApi } from '@courier/shared/api-docs/openapi.ts'
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
@@ -22,9 +23,8 @@ const Message = Type.Object(
   { ...rpc, method: Type.String({ maxLength: 255 }), params: Type.Optional(Type.Object({})) },
   { title: 'AgentMessage', examples: [{ jsonrpc: '2.0', id: 1, ...call }] },
 )
-const error = Type.Object({ code: Type.Integer(), message: Type.String() })
 const Answer = Type.Object(
-  { ...rpc, result: Type.Optional(Type.Object({})), error: Type.Optional(error) },
+  { ...rpc, result: Type.Optional(Type.Object({})), error: Type.Optional(Type.Object({ message: Type.String() })) },
   { title: 'AgentAnswer', examples: [{ jsonrpc: '2.0', id: 1, result: { structuredContent: { data: {} } } }] },
 )
 const Refused = Type.Union([Answer, ErrorBody], { description: 'The message, or the request, is malformed.' })
@@ -52,48 +52,48 @@ export const agentRoutes: FastifyPluginAsyncTypebox<{ serviceToken: string }> = 
   })
 }
 
-type CallTool = (name: string, given: Record<string, unknown>) => Promise<{ answer: object; isError: boolean }>
-
 const createCaller =
-  (app: FastifyInstance, request: FastifyRequest, tools: Tools, digests: ReturnType<typeof createDigests>): CallTool =>
-  async (name, given) => {
+  (app: FastifyInstance, request: FastifyRequest, tools: Tools, digests: ReturnType<typeof createDigests>) =>
+  async (name: string, given: Record<string, unknown>) => {
     const { merchant, traceparent, ip: remoteAddress } = request
     const { authorization = '', 'x-tenant': tenant = '' } = request.headers
     const tool = tools.get(name)
     if (!tool) throw invalid({ name: [`There is no such tool. The tools are ${[...tools.keys()].join(', ')}.`] })
-    const { method } = tool
-    const { url, body: payload } = buildRequest(tool, given)
-    const key = name === 'book' ? String(given.digest) : undefined
-    if (key !== undefined && !digests.isValid(key, merchant, payload)) throw invalid({ digest: [notQuoted] })
+    const { method, url, body: payload } = buildRequest(tool, given)
+    const isBooking = name === 'book'
+    if (isBooking && !digests.isValid(String(given.digest), merchant, payload)) throw invalid({ digest: [notQuoted] })
     const response = await app.inject({
       ...{ method, url: name === 'quote' ? `${url}?dry_run=true` : url, remoteAddress },
       headers: {
-        ...{ authorization, 'x-tenant': tenant },
+        ...{ authorization, 'x-tenant': tenant, 'content-type': 'application/json' },
         ...(traceparent && { traceparent }),
-        ...(key && { 'idempotency-key': key }),
-        ...(method === 'POST' && { 'content-type': 'application/json' }),
+        // Depends on the content alone: an agent that lost the response and quotes anew books nothing twice.
+        ...(isBooking && { 'idempotency-key': hash('sha256', payload) }),
       },
       ...(method === 'POST' && { payload }),
     })
     const isError = response.statusCode !== 200
     const digest = name === 'quote' && !isError && { digest: digests.create(merchant, payload) }
-    const { 'retry-after': retry } = response.headers
-    return { answer: { ...response.json(), ...digest, ...(retry && { retry_after_seconds: Number(retry) }) }, isError }
+    const { 'retry-after': retry, 'idempotency-replayed': isReplayed } = response.headers
+    const repeat = isReplayed && { replayed: true, note: alreadyBooked }
+    const wait = retry && { retry_after_seconds: Number(retry) }
+    return { answer: { ...response.json(), ...digest, ...repeat, ...wait }, isError }
   }
 
+const alreadyBooked =
+  'An earlier call booked this, and nothing was created now. An equal parcel needs another order_no.'
 const notQuoted = 'There is no quote of this content with this digest within the last hour. Quote the content again.'
+
+type CallTool = ReturnType<typeof createCaller>
 
 const serve = async (request: FastifyRequest, tools: Tools, callTool: CallTool): Promise<Response> => {
   // Takes 35 MB and a fifth of a second, which processes without agents save.
   const sdk = await import('@modelcontextprotocol/server')
   const create = () => {
-    const server = new sdk.Server(
-      { name: 'courier', version: courier.version },
-      { capabilities: { tools: {} }, instructions },
-    )
-    server.setRequestHandler('tools/list', async () => ({
-      tools: [...tools.values()].map(tool => tool.listed) as never,
-    }))
+    const about = { name: 'courier', version: courier.version }
+    const server = new sdk.Server(about, { capabilities: { tools: {} }, instructions })
+    const list = [...tools.values()].map(tool => tool.listed) as never
+    server.setRequestHandler('tools/list', async () => ({ tools: list }))
     server.setRequestHandler('tools/call', async ({ params }) => {
       const calling = callTool(params.name, params.arguments ?? {})
       const { answer, isError } = await calling.catch(error => describe(error, request))

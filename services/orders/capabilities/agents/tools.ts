@@ -19,9 +19,9 @@ const rows: Readonly<Record<string, Row>> = {
   failed_deliveries: ['listFailedDeliveries', reads, 'Use this to see which parcels wait after a failed delivery.'],
   instruct: ['instructOrder', changes, 'Use this to send such a parcel out again, to another address, or back.'],
 }
-const digest = { type: 'string', description: 'Stands for the quoted content, for one booking within an hour.' }
+const digest = { type: 'string', description: 'Stands for the quoted content, for a booking within an hour.' }
+const replayed = { type: 'boolean', description: 'True: an earlier call booked this content, nothing is created now.' }
 
-type Schemas = Readonly<Record<string, Schema>>
 type Tool = ReturnType<typeof createTool>
 export type Tools = ReadonlyMap<string, Tool>
 
@@ -33,30 +33,31 @@ export const createTools = ({ paths, components: { schemas = {} } }: OpenApi): T
   const named = Object.entries(rows).flatMap(([name, row]) =>
     routes.filter(({ operation }) => operation.operationId === row[0]).map(route => ({ name, row, ...route })),
   )
-  return new Map(named.map(each => [each.name, createTool(each, schemas)]))
+  return new Map(named.map(each => [each.name, createTool(inline(each, schemas))]))
 }
 
 type Named = { name: string; row: Row; path: string; method: string; operation: Operation }
 
-const createTool = ({ name, row: [, annotations, description], path, method, operation }: Named, schemas: Schemas) => {
+const createTool = ({ name, row: [, annotations, description], path, method, operation }: Named) => {
   const [isQuote, isBooking] = [name === 'quote', name === 'book']
   // Other names of a field have brackets or capitals. The tool decides whether it is a dry run.
   const fields = (operation.parameters ?? []).filter(({ name }) => /^[a-z_]+$/.test(name) && name !== 'dry_run')
-  const body = read(operation.requestBody, schemas)
-  const output = read(operation.responses[200], schemas)
+  const { schema: body = {} } = operation.requestBody?.content?.['application/json'] ?? {}
+  const { schema: output = {} } = operation.responses[200]?.content?.['application/json'] ?? {}
   const result = output.anyOf?.[isQuote ? 1 : 0] ?? output
+  const more = isQuote ? { digest } : isBooking && { replayed }
   const properties = {
     ...Object.fromEntries(fields.map(({ name, description, schema }) => [name, { ...schema, description }])),
     ...body.properties,
     ...(isBooking && { digest }),
   }
-  const needed = fields.filter(({ required }) => required).map(({ name }) => name)
+  const needed = fields.flatMap(({ name, required }) => (required ? [name] : []))
   const required = [...needed, ...(body.required ?? []), ...(isBooking ? ['digest'] : [])]
   return {
     listed: {
       ...{ name, description, annotations },
       inputSchema: { type: 'object', properties, required, additionalProperties: false },
-      outputSchema: { ...result, properties: { ...result.properties, ...(isQuote && { digest }) } },
+      outputSchema: { ...result, properties: { ...result.properties, ...more } },
     },
     method: method.toUpperCase() as 'GET' | 'POST',
     path,
@@ -65,19 +66,16 @@ const createTool = ({ name, row: [, annotations, description], path, method, ope
   }
 }
 
-/** Reads the schema of a body, without references: some clients do not follow them. */
-const read = (part: Operation['requestBody'] | Operation['responses'][string], schemas: Schemas): Schema => {
-  const inline = (schema: Schema = {}): Schema =>
-    JSON.parse(JSON.stringify(schema), (_name, value) =>
-      typeof value?.$ref === 'string'
-        ? { ...inline(schemas[value.$ref.split('/').at(-1)]), ...value, $ref: undefined }
-        : value,
-    )
-  return inline(part?.content?.['application/json']?.schema)
-}
+/** Replaces references: some clients do not follow them. */
+const inline = <T>(part: T, schemas: Readonly<Record<string, Schema>>): T =>
+  JSON.parse(JSON.stringify(part), (_name, value) =>
+    typeof value?.$ref === 'string'
+      ? { ...inline(schemas[value.$ref.split('/').at(-1)] ?? {}, schemas), ...value, $ref: undefined }
+      : value,
+  )
 
 /** Builds the request of a call. Equal contents make equal bodies, in whatever order their fields come. */
-export const buildRequest = ({ listed, path, queryFields, bodyFields }: Tool, given: Record<string, unknown>) => {
+export const buildRequest = ({ listed, path, ...tool }: Tool, given: Record<string, unknown>) => {
   const known = Object.keys(listed.inputSchema.properties)
   const unknown = Object.keys(given).filter(name => !known.includes(name))
   const sentence = `This argument is not known. Known are ${known.join(', ')}.`
@@ -90,8 +88,9 @@ export const buildRequest = ({ listed, path, queryFields, bodyFields }: Tool, gi
     if (!/[0-9A-Z]/.test(text)) throw notFound(name)
     return encodeURIComponent(text.toWellFormed())
   })
-  const query = String(new URLSearchParams(pick(queryFields) as Record<string, string>))
-  return { url: query ? `${filled}?${query}` : filled, body: JSON.stringify(pick(bodyFields), sortFields) }
+  const query = String(new URLSearchParams(pick(tool.queryFields) as Record<string, string>))
+  const body = JSON.stringify(pick(tool.bodyFields), sortFields)
+  return { method: tool.method, url: query ? `${filled}?${query}` : filled, body }
 }
 
 const sortFields = (_name: string, value: unknown): unknown =>
