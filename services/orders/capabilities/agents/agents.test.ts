@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
 import { root } from '../../../../dev/settings.ts'
@@ -21,6 +22,25 @@ type Test = Parameters<typeof connectAgent>[0]
 
 const countOrders = async (order_no: string): Promise<number> =>
   (await rows('select count(*)::int from orders where order_no = $1', [order_no]))[0].count
+
+const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+
+t.test('the library of the protocol is loaded by the first message, not by processes without agents', async t => {
+  const loaded: string[] = []
+  const hooks = registerHooks({
+    resolve: (name, context, next) => {
+      loaded.push(name)
+      return next(name, context)
+    },
+  })
+  t.teardown(() => hooks.deregister())
+  const without = await build(t, { capabilities: new Map() })
+  t.equal((await without.app.inject({ method: 'POST', url: '/mcp', payload: message })).statusCode, 404)
+  t.equal((await send('GET', '/api/public/merchant/order')).status, 200)
+  t.notOk(loaded.some(name => name.includes('modelcontextprotocol')))
+  t.equal((await send('POST', '/mcp', message)).status, 200)
+  t.ok(loaded.includes('@modelcontextprotocol/server'))
+})
 
 const names = 'find_city quote book confirm cancel track list_orders failed_deliveries instruct'.split(' ')
 
@@ -141,7 +161,6 @@ t.test("an agent sees and changes nothing of another merchant, and needs the mer
   t.match(await rows(`select status_key from orders where waybill_number = 'DM20000001'`), [{ status_key: 'key_1' }])
   for (const wrong of [{ token: 'courier_wrong' }, { token: rivalToken }, { token: orders.staffToken }])
     await t.rejects(connect(t, wrong))
-  const message = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
   t.match(await send('POST', '/mcp', message, { token: '' }), { status: 401, body: { message: 'Unauthenticated.' } })
   t.match(await send('POST', '/mcp', message, { tenant: '' }), { status: 400, body: { code: 'tenant_required' } })
 })
@@ -154,7 +173,7 @@ t.test('what is no call of a tool gets an answer that says what is wrong', async
   t.match(await use('quote', { order_data: 'one' }), { errors: { general_data: [/./], order_data: [/./] } })
   for (const waybill of ['status-list', '..', undefined, {}, '\ud800', 'x'.repeat(300)])
     t.match(await use('track', { waybill }), { isError: true, message: /./ }, String(waybill))
-  for (const body of [[{ jsonrpc: '2.0', id: 1, method: 'tools/list' }], {}, { jsonrpc: '2.0', method: 1 }])
+  for (const body of [[message], {}, { jsonrpc: '2.0', method: 1 }])
     t.equal((await send('POST', '/mcp', body)).status, 422)
   t.equal((await send('GET', '/mcp')).status, 405)
   const nested = `${'['.repeat(20_000)}${']'.repeat(20_000)}`

@@ -37,15 +37,13 @@ const schema = {
   response: { 200: Answer, 202: { type: 'null', description: 'A notification.' }, 400: Refused, 404: Refused },
 }
 
-/** Fits a thousand usual orders. */
-const bodyLimit = 524_288
-
 /** Serves tools. A call sends a request of this service as its caller: with its token, address, limits and errors. */
 export const agentRoutes: FastifyPluginAsyncTypebox<{ serviceToken: string }> = async (app, { serviceToken }) => {
   acceptJson(app)
   const digests = createDigests(serviceToken)
   let tools: Tools | undefined
-  const options = { ...refusesKeys, bodyLimit, schema, serializerCompiler: () => JSON.stringify }
+  // The limit fits a thousand usual orders.
+  const options = { ...refusesKeys, bodyLimit: 524_288, schema, serializerCompiler: () => JSON.stringify }
   app.post('/mcp', options, async (request, reply) => {
     tools ??= createTools(app.swagger() as unknown as OpenApi)
     return reply.send((await serve(request, tools, createCaller(app, request, tools, digests))) as never)

@@ -66,13 +66,13 @@ const createTool = ({ name, row: [, annotations, description], path, method, ope
   }
 }
 
-/** Replaces references: some clients do not follow them. */
+/** Replaces references, which some clients do not follow, and leaves out what a model does not read. */
 const inline = <T>(part: T, schemas: Readonly<Record<string, Schema>>): T =>
-  JSON.parse(JSON.stringify(part), (_name, value) =>
-    typeof value?.$ref === 'string'
-      ? { ...inline(schemas[value.$ref.split('/').at(-1)] ?? {}, schemas), ...value, $ref: undefined }
-      : value,
-  )
+  JSON.parse(JSON.stringify(part), (name, value) => {
+    if (name === 'examples' || name === 'pattern') return undefined
+    if (typeof value?.$ref !== 'string') return value
+    return { ...inline(schemas[value.$ref.split('/').at(-1)] ?? {}, schemas), ...value, $ref: undefined }
+  })
 
 /** Builds the request of a call. Equal contents make equal bodies, in whatever order their fields come. */
 export const buildRequest = ({ listed, path, ...tool }: Tool, given: Record<string, unknown>) => {
