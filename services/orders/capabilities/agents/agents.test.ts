@@ -3,11 +3,13 @@ import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
 import { root } from '../../../../dev/settings.ts'
+import type { OpenApi } from '../../../../shared/api-docs/openapi.ts'
 import { connectAgent } from '../../test/agent-client.ts'
 import { build, serviceToken } from '../../test/build.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../../test/tenant.ts'
 import { createDigests } from './digest.ts'
+import { createTools } from './tools.ts'
 
 const orders = await ordersFixture(t)
 const { app, createToken, make, move, moveAlong, rows, send, token, booksToken } = orders
@@ -94,7 +96,7 @@ t.test('books only the quoted content, within the hour, for the merchant that it
   for (const wrong of ['', undefined, null, 1, `${digest}A`, digest.replace(/^\d/, '2'), '1.x', 'x'.repeat(10_000)])
     t.match(await use('book', { ...content, digest: wrong }), {
       isError: true,
-      errors: { digest: [/Quote the content/] },
+      errors: { digest: [/Call quote with the same content/] },
     })
   for (const other of [{ cod: 4501 }, { customer_phone: '0770000102' }, { remark: '' }])
     t.match(await use('book', { ...batch([order({ order_no: 'quoted', ...other })]), digest }), { isError: true })
@@ -163,6 +165,24 @@ t.test("an agent sees and changes nothing of another merchant, and needs the mer
     await t.rejects(connect(t, wrong))
   t.match(await send('POST', '/mcp', message, { token: '' }), { status: 401, body: { message: 'Unauthenticated.' } })
   t.match(await send('POST', '/mcp', message, { tenant: '' }), { status: 400, body: { code: 'tenant_required' } })
+})
+
+t.test("an agent with a clerk's token acts as the clerk, by operations that clerks may use", async t => {
+  const people = '/api/public/merchant/person'
+  const post = async (path: string, body: object, token = '') => (await send('POST', path, body, { token })).body
+  const logIn = async (email: string, password: string): Promise<string> =>
+    (await post('/api/public/merchant/login', { email, password })).token
+  const clerk = { name: 'Nimali Silva', email: 'nimali@example.com', role: 'clerk', password: 'nimali-silva' }
+  await post(people, clerk, await logIn('shop@example.com', 'lanka-shoes-demo'))
+  const { use } = await connect(t, { token: await logIn(clerk.email, clerk.password) })
+  const content = batch([order({ order_no: 'by a clerk' })])
+  const { data } = await use('book', { ...content, digest: (await use('quote', content)).digest })
+  const { timeline } = (await use('track', { waybill: data[0] })).data
+  t.match(timeline, [{ user: { first_name: 'Nimali', last_name: 'Silva' }, by: 'merchant' }])
+  const document: OpenApi = (await app.inject('/openapi.json')).json()
+  const refusing = Object.entries(document.paths).filter(([, methods]) => JSON.stringify(methods).includes('"403"'))
+  t.ok(refusing.length > 5)
+  for (const { path } of createTools(document).values()) t.notOk(refusing.some(([refused]) => refused === path))
 })
 
 t.test('what is no call of a tool gets an answer that says what is wrong', async t => {

@@ -12,7 +12,7 @@ import { buildRequest, createTools, type Tools } from './tools.ts'
 
 const instructions =
   'Books and follows parcels of one merchant. Quote before you book, show your user the prices and warnings, and book ' +
-  'the same content with the digest of the quote. Errors say how to fix each field and suggest cities: never invent one.'
+  'the same content with its digest. Errors say how to fix each field. Take a suggested city or ask: never invent one.'
 
 const rpc = {
   jsonrpc: Type.Literal('2.0'),
@@ -80,7 +80,8 @@ const createCaller =
 
 const alreadyBooked =
   'An earlier call booked this, and nothing was created now. An equal parcel needs another order_no.'
-const notQuoted = 'There is no quote of this content with this digest within the last hour. Quote the content again.'
+const notQuoted =
+  'This digest is of no quote of this content in the last hour. Call quote with the same content, then book with its digest.'
 
 type CallTool = ReturnType<typeof createCaller>
 
