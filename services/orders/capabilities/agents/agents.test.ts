@@ -96,7 +96,7 @@ t.test('books only the quoted content, within the hour, for the merchant that it
   for (const wrong of ['', undefined, null, 1, `${digest}A`, digest.replace(/^\d/, '2'), '1.x', 'x'.repeat(10_000)])
     t.match(await use('book', { ...content, digest: wrong }), {
       isError: true,
-      errors: { digest: [/Call quote with the same content/] },
+      errors: { digest: [/Call quote with the same content for a new digest/] },
     })
   for (const other of [{ cod: 4501 }, { customer_phone: '0770000102' }, { remark: '' }])
     t.match(await use('book', { ...batch([order({ order_no: 'quoted', ...other })]), digest }), { isError: true })
@@ -197,7 +197,8 @@ t.test('what is no call of a tool gets an answer that says what is wrong', async
     t.equal((await send('POST', '/mcp', body)).status, 422)
   t.equal((await send('GET', '/mcp')).status, 405)
   const nested = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
-  const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"quote","arguments":{"order_data":${nested}}}}`
+  const params = `{"name":"quote","arguments":{"order_data":${nested}}}`
+  const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`
   t.match(await send('POST', '/mcp', body), { status: 200, body: { result: { isError: true } } })
 })
 

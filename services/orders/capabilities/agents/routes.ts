@@ -11,8 +11,8 @@ import { createDigests } from './digest.ts'
 import { buildRequest, createTools, type Tools } from './tools.ts'
 
 const instructions =
-  'Books and follows parcels of one merchant. Quote before you book, show your user the prices and warnings, and book ' +
-  'the same content with its digest. Errors say how to fix each field. Take a suggested city or ask: never invent one.'
+  'Books and follows parcels of one merchant. Quote before you book, show your user the prices and warnings, and ' +
+  'book the same content with its digest. Errors say how to fix each field. Take a suggested city, or ask your user.'
 
 const rpc = {
   jsonrpc: Type.Literal('2.0'),
@@ -81,7 +81,7 @@ const createCaller =
 const alreadyBooked =
   'An earlier call booked this, and nothing was created now. An equal parcel needs another order_no.'
 const notQuoted =
-  'This digest is of no quote of this content in the last hour. Call quote with the same content, then book with its digest.'
+  'This content was not quoted with this digest in the last hour. Call quote with the same content for a new digest.'
 
 type CallTool = ReturnType<typeof createCaller>
 
