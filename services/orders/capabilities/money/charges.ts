@@ -2,9 +2,10 @@ import { decimalsSql } from '@courier/shared/currency.ts'
 import { transfersOfMovesSql } from './ledger.ts'
 import { agreedTermsSql } from './terms.ts'
 
-// Computes and books what a move charges: COD, delivery, COD fee, return fee, taxes (docs/money.md#what-a-parcel-costs).
-// $1 is the tenant, $2 the waybills, $3 the mover's name. Reads each table once, not once for each parcel: a full join
-// is never a nested loop, and `offset 0` makes Postgres keep the terms by merchant.
+// Computes and books what a move charges: COD, delivery, COD fee, return fee and taxes
+// (docs/money.md#what-a-parcel-costs). $1 is the tenant, $2 the waybills, $3 the mover's name. Reads each table once,
+// not once for each parcel: a full join is never a nested loop, and `offset 0` makes Postgres keep the terms by
+// merchant.
 
 /**
  * Selects the parcels with the company's terms. Leaves out parcels with a line of this kind that was not reversed, so
