@@ -10,6 +10,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && n
 COPY shared shared
 COPY services services
 COPY portal portal
+COPY docs docs
 # What Node compiles stays in the image, so that the services start in two thirds of the time. It is kept per user.
 ENV NODE_COMPILE_CACHE=/app/.compiled
 RUN mkdir .compiled && chown node .compiled

@@ -9,6 +9,7 @@ export const layers: Readonly<Record<string, readonly (readonly [folder: string,
   'services/orders': [
     ['.', 'starts the process: settings, routes, workers, commands'],
     ['capabilities/restoring', 'repairs a database that was restored from a backup'],
+    ['capabilities/agents', "serves tools by which a merchant's agents book and follow parcels"],
     ['capabilities/customer-actions', 'acts on buttons that recipients press; keeps the requests that staff decide on'],
     ['capabilities/failures', 'counts failed deliveries; stores what is to follow, and decides whose word counts'],
     ['capabilities/editing', 'changes an order: all of it before its pickup, later only the contact, by staff'],

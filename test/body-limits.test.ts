@@ -38,6 +38,7 @@ const large: Record<string, number> = {
   'GET /api/public/merchant/order/waybill-finance-status': 16_384,
   'POST /api/public/merchant/order/waybill-finance-status': 16_384,
   'POST /api/public/order/tracking-info': 16_384,
+  'POST /mcp': 524_288,
   'POST /api/conversations/{phone}/reply': 32_768,
   'POST /api/messages': 1_337_856,
   'POST /api/messages/bulk': maxBodyBytes,

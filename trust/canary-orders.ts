@@ -28,12 +28,30 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   await send('GET', `/orders/${name}?phone=${phone}&token=${strangeToken}`)
   for (const condition of ['length(customer_name) < 3', 'customer_name::integer > 0', 'customer_phone::smallint > 0'])
     await orders.refuseDuring('orders', condition, () => bulk())
+  await runAgent(orders, canaries)
   const webhookSecret = await runWebhook(orders, canaries)
   await runMoney(orders, canaries, ordersStaffToken)
   const sessionToken = await runStaff(orders, canaries)
   const personToken = await runPeople(orders, canaries)
   await orders.killDuring('orders', () => bulk())
   return { merchantToken, ordersStaffToken, webhookSecret, sessionToken, personToken }
+}
+
+/** Calls tools with right, wrong and unknown arguments. */
+const runAgent = async ({ send }: Observed, canaries: Canaries): Promise<void> => {
+  const { name, phone, address } = canaries
+  const call = async (tool: string, given: object) => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: tool, arguments: given } }
+    return JSON.parse(await send('POST', '/mcp', message)).result.structuredContent
+  }
+  const { digest } = await call('quote', makeBatch(canaries))
+  await call('book', { ...makeBatch(canaries), digest })
+  await call('book', { ...makeBatch(canaries, { cod: 2 }), digest })
+  await call('quote', makeBatch(canaries, { weight: name }))
+  await call('list_orders', { search: name, phone, [address]: address })
+  await call('track', { waybill: name })
+  await call(name, {})
+  await send('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: name, params: { [phone]: address } })
 }
 
 /**

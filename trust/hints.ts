@@ -40,6 +40,38 @@ const webhooks = [
   },
 ]
 
+const content = {
+  general_data: { merchant_business_id: '7290', origin_city_id: '1500' },
+  order_data: [
+    {
+      customer_name: 'Nimali Perera',
+      customer_address: '12 Temple Road',
+      customer_phone: '0770000101',
+      destination_city_id: 2100,
+      cod: 1,
+      weight: 1,
+    },
+  ],
+}
+const waybills = { waybill_numbers: ['DM00000001'] }
+const calls = {
+  track: { waybill: 'DM00000001' },
+  find_city: { places: [{ text: 'Gale' }], origin_city_id: 1500 },
+  quote: content,
+  book: { ...content, digest: '1795857573017.x' },
+  confirm: waybills,
+  cancel: waybills,
+  list_orders: { per_page: 2, status: 'key_1' },
+  failed_deliveries: { limit: 2 },
+  instruct: { waybill: 'DM00000001', action: 'reschedule', date: '2026-02-21' },
+}
+const clientInfo = { name: 'trust', version: '1' }
+const methods = [
+  ...Object.entries(calls).map(([name, given]) => ({ method: 'tools/call', params: { name, arguments: given } })),
+  { method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } },
+  { method: 'tools/list' },
+]
+
 /** Maps operations to their hints. An operation without hints is fuzzed all the same. */
 export const hints: Readonly<Record<string, Hints>> = {
   'GET /webhooks/messaging': {
@@ -49,6 +81,7 @@ export const hints: Readonly<Record<string, Hints>> = {
     bodies: webhooks,
     buildHeaders: body => ({ 'x-hub-signature-256': sign(body, appSecret) }),
   },
+  'POST /mcp': { bodies: methods.map(message => ({ jsonrpc: '2.0', id: 1, ...message })) },
   'POST /api/conversations/{phone}/opt-out': { bodies: [{ reason: 'By letter.', scope: 'marketing' }] },
   'POST /api/conversations/{phone}/reply': { bodies: [{ text: 'Tomorrow.', waybill_number: 'DM00000001' }] },
   'POST /api/conversations/{phone}/opt-in': { bodies: [{ reason: 'By phone.' }] },

@@ -27,6 +27,11 @@ curl -sS '$URL/api/messages?limit=5' -H 'Authorization: Bearer TOKEN' -H 'X-tena
       tags: ['events', 'webhooks', 'operations'],
     },
   ],
+  pages: [
+    ...['staff', 'messages', 'replies', 'costs', 'portal'].map(page => `staff/${page}`),
+    ...['messaging-setup', 'company-files', 'settings', 'runbook'].map(page => `operators/${page}`),
+    'merchants/error-codes',
+  ],
 }
 
 /** Finds the tag of a route: the first part of its path that is a tag. */

@@ -23,6 +23,7 @@ export const describeApi = (sent: Record<string, object>) => ({
     { name: 'merchant', description: 'Login, tokens and people of a merchant, and the lists that it chooses from.' },
     { name: 'orders', description: 'The orders of a merchant. Each request carries a bearer token and X-tenant.' },
     { name: 'webhooks', description: 'Addresses where a merchant gets events (docs/merchants/webhooks.md).' },
+    { name: 'agents', description: "Tools for a merchant's agents (docs/merchants/agents.md)." },
     { name: 'public', description: 'Requests for anyone who knows a waybill number, without a token.' },
     { name: 'staff', description: "Requests for the courier's staff, with a staff token." },
     { name: 'internal', description: 'Requests between orders and the notifier.' },
@@ -34,7 +35,7 @@ export const describeApi = (sent: Record<string, object>) => ({
       description:
         'Your program logs in, reads the cities once, and pushes its orders in batches of up to 1,000. ' +
         'The tenant is the courier company that you ship with: it gives you its id, your e-mail address and a password.',
-      tags: ['orders', 'merchant', 'webhooks', 'public'],
+      tags: ['orders', 'merchant', 'webhooks', 'agents', 'public'],
       quickStart: `# A token, valid for 30 days
 curl -sS '$URL/api/public/merchant/login' \\
   -H 'X-tenant: demo' -H 'Content-Type: application/json' \\
@@ -63,5 +64,9 @@ curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H '
       tags: ['internal', 'operations'],
     },
   ],
+  pages: [
+    ...['agents', 'integration', 'contract', 'bulk-call', 'places', 'editing', 'errors', 'tracking', 'changes'],
+    'webhooks',
+  ].map(page => `merchants/${page}`),
   webhooks: { orderEvents: { post: orderEvents }, ...sent },
 })

@@ -61,6 +61,7 @@ export const createOrders = async ({ capabilities, ...options }: OrdersOptions) 
   await app.register(loginRoutes, { ...core, prefix: merchantPrefix })
   await app.register(staffLoginRoutes, { ...core, prefix: staffPrefix })
   await app.register(merchants => registerMerchants(merchants, core, addTo), { prefix: merchantPrefix })
+  await app.register(agents => registerAgents(agents, core, addTo))
   await app.register(anyone => registerPublic(anyone, core, addTo))
   await app.register(staff => registerStaff(staff, core, addTo), { prefix: staffPrefix })
   await app.register(faceRoutes, { face: 'desk', path: '/desk' })
@@ -114,6 +115,12 @@ const registerOrders = async (app: FastifyInstance, core: Core, addTo: AddTo) =>
   await app.register(trackingRoutes, core)
   await app.register(sentMessageRoutes, core)
   await addTo(app, 'merchant')
+}
+
+const registerAgents = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
+  documentAs(app, 'agents', 'token')
+  admitMerchants(app, core.findCaller, core.requestsPerMinute)
+  await addTo(app, 'agents')
 }
 
 const registerPublic = async (app: FastifyInstance, core: Core, addTo: AddTo) => {

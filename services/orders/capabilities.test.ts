@@ -74,6 +74,7 @@ const operations: Record<Name, string[]> = {
   ],
   reports: ['GET shop/order/summary', 'GET shop/recipient/{phone}', 'GET /api/staff/today'],
   'rate-gaps': ['GET /api/staff/rate-gaps'],
+  agents: ['POST /mcp'],
   restoring: [],
 }
 

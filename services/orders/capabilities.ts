@@ -40,6 +40,7 @@ export const capabilities = {
   feed: { load: async () => (await import('./capabilities/feed/capability.ts')).feed },
   reports: { load: async () => (await import('./capabilities/reports/capability.ts')).reports },
   'rate-gaps': { load: async () => (await import('./capabilities/rate-gaps/capability.ts')).rateGaps },
+  agents: { load: async () => (await import('./capabilities/agents/capability.ts')).agents },
   restoring: { load: async () => (await import('./capabilities/restoring/capability.ts')).restoring },
 } as const satisfies Readonly<Record<string, OrdersCapability>>
 

@@ -14,10 +14,10 @@ import type { Facet } from './core/tracking/facets.ts'
 import type { Core } from './core.ts'
 
 /**
- * Names the groups of routes. Each has a prefix, a kind of token and a tag of the document: `account` and `webhooks`
- * are a merchant's, like `merchant`.
+ * Names the groups of routes. Each has a prefix, a kind of token and a tag of the document: `account`, `webhooks` and,
+ * without a prefix, `agents` are a merchant's, like `merchant`.
  */
-export type Audience = 'account' | 'merchant' | 'webhooks' | 'public' | 'staff' | 'internal'
+export type Audience = 'account' | 'merchant' | 'webhooks' | 'agents' | 'public' | 'staff' | 'internal'
 
 /** Holds what a capability runs in a process of the service. */
 export interface Started {

@@ -4,6 +4,7 @@ import courier from '../../package.json' with { type: 'json' }
 import { errorResponses } from '../errors/errors.ts'
 import { type Audience, listAudiences, serveAudience } from './docs-page.ts'
 import { completeDocument, type OpenApi } from './openapi.ts'
+import { servePages } from './pages.ts'
 
 export interface ApiDescription {
   title: string
@@ -14,6 +15,8 @@ export interface ApiDescription {
   webhooks?: Record<string, object>
   /** Without audiences there is one page for all, and none at `/`. */
   audiences?: Audience[]
+  /** Lists the pages of docs/ that a program reads first, such as merchants/contract. Without them none is served. */
+  pages?: readonly string[]
 }
 
 const rules =
@@ -101,6 +104,7 @@ export const docs = async (
   const audiences = (api.audiences ?? [all]).map(audience => (hidesDemo ? hideLogin(audience) : audience))
   const pages = { title, description, audiences, document, url }
   for (const audience of audiences) await serveAudience(app, pages, audience)
+  if (api.pages) servePages(app, { title, description, pages: api.pages, audiences })
   const sendList = (request: FastifyRequest, reply: FastifyReply) => {
     const depth = request.url.split('?', 1)[0]?.split('/').length ?? 0
     reply.header('content-security-policy', listPolicy).type('text/html; charset=utf-8')

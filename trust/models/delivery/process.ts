@@ -4,7 +4,7 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
 import type { Tx } from '../../../services/orders/core/database/tables.ts'
-import { DeliveryLoop, type Waiting } from '../../../services/orders/core/log/loop.ts'
+import { DeliveryLoop, type Waiting } from '../../../services/orders/core/log/delivery-loop.ts'
 import type { Stage } from './model.ts'
 
 interface ProcessOptions<Key> {

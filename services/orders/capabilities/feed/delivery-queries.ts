@@ -1,6 +1,6 @@
 import type { Sealed } from '@courier/shared/vault.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import type { Waiting } from '../../core/log/loop.ts'
+import type { Waiting } from '../../core/log/delivery-loop.ts'
 import { secretColumns, secretsIn } from './secrets.ts'
 import type { Health, Outcome, Settled } from './settle.ts'
 

@@ -3,8 +3,8 @@ import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type { Logger } from 'pino'
 import type { Tx } from '../../core/database/tables.ts'
+import type { DrainOptions } from '../../core/log/delivery-loop.ts'
 import { createLease, type Lease } from '../../core/log/lease.ts'
-import type { DrainOptions } from '../../core/log/loop.ts'
 import {
   type DueDelivery,
   disable,

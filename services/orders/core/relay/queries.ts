@@ -1,6 +1,6 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../database/tables.ts'
-import type { Waiting } from '../log/loop.ts'
+import type { Waiting } from '../log/delivery-loop.ts'
 import type { Entry } from './events.ts'
 
 /**

@@ -4,7 +4,7 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { Counter, type Registry } from 'prom-client'
 import type { Tx } from '../database/tables.ts'
-import { DeliveryLoop } from '../log/loop.ts'
+import { DeliveryLoop } from '../log/delivery-loop.ts'
 import { drainTenant, type TenantOptions } from './drain-tenant.ts'
 import { findWaiting, maxCountedRows, measureOutbox } from './queries.ts'
 

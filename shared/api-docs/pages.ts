@@ -1,0 +1,43 @@
+import { globSync, readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Audience } from './docs-page.ts'
+
+const folder = resolve(import.meta.dirname, '../../docs')
+const hidden = { schema: { hide: true } }
+
+interface Start {
+  readonly title: string
+  readonly description: string
+  /** Lists the pages of docs/ to read first, such as merchants/contract. */
+  readonly pages: readonly string[]
+  readonly audiences: readonly Audience[]
+}
+
+/** Serves each page of docs/ as Markdown, below /docs/, and /llms.txt, which says where a program begins to read. */
+export const servePages = (app: FastifyInstance, start: Start): void => {
+  // Only the paths of these files are routes, so no path leads elsewhere.
+  for (const path of globSync('**/*.md', { cwd: folder }))
+    app.get(`/docs/${path}`, hidden, async (_request, reply: FastifyReply) =>
+      reply.type('text/markdown; charset=utf-8').send(await readFile(join(folder, path))),
+    )
+  app.get('/llms.txt', hidden, (request, reply: FastifyReply) =>
+    reply.type('text/plain; charset=utf-8').send(listPages(start, request)),
+  )
+}
+
+/** Writes the list in the form of llmstxt.org. */
+const listPages = ({ title, description, pages, audiences }: Start, { publicUrl }: FastifyRequest): string => {
+  const read = pages.map(page => `- [${readTitle(page)}](${publicUrl}/docs/${page}.md)`)
+  const documents = audiences.map(each => `- [${each.title}](${publicUrl}/docs/${each.name}/json): ${each.description}`)
+  const all = `- [All requests](${publicUrl}/openapi.json)`
+  return [`# ${title}`, `> ${description}`, '## Pages', read.join('\n'), '## OpenAPI', [all, ...documents].join('\n')]
+    .join('\n\n')
+    .concat('\n')
+}
+
+const readTitle = (page: string): string =>
+  readFileSync(join(folder, `${page}.md`), 'utf8')
+    .slice(2)
+    .split('\n', 1)[0] ?? ''
