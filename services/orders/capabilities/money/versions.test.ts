@@ -110,7 +110,7 @@ t.test('the right to dispute', async t => {
     const no = await submit('DM97000015')
     await passTime()
     const owner = await connectTo(t, database.superuserUrl)
-    await owner.query(`begin; select from orders where waybill_number = 'DM97000015' for update`)
+    await owner.query(`begin; select from orders where tenant_id = 'demo' and waybill_number = 'DM97000015' for update`)
     const isWaiting = async (requests: number) => {
       const text = `select from pg_locks where not granted and pid in (
         select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`
