@@ -18,13 +18,14 @@ const rpc = {
   jsonrpc: Type.Literal('2.0'),
   id: Type.Optional(Type.Union([Type.String({ maxLength: 255 }), Type.Integer(), Type.Null()])),
 }
+const anyFields = Type.Optional(Type.Object({}, { additionalProperties: true }))
 const call = { method: 'tools/call', params: { name: 'track', arguments: { waybill: 'DM00000001' } } }
 const Message = Type.Object(
-  { ...rpc, method: Type.String({ maxLength: 255 }), params: Type.Optional(Type.Object({})) },
+  { ...rpc, method: Type.String({ maxLength: 255 }), params: anyFields },
   { title: 'AgentMessage', examples: [{ jsonrpc: '2.0', id: 1, ...call }] },
 )
 const Answer = Type.Object(
-  { ...rpc, result: Type.Optional(Type.Object({})), error: Type.Optional(Type.Object({ message: Type.String() })) },
+  { ...rpc, result: anyFields, error: anyFields },
   { title: 'AgentAnswer', examples: [{ jsonrpc: '2.0', id: 1, result: { structuredContent: { data: {} } } }] },
 )
 const Refused = Type.Union([Answer, ErrorBody], { description: 'The message, or the request, is malformed.' })

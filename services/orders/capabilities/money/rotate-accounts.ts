@@ -20,7 +20,7 @@ export const rotateAccounts = async (pool: pg.Pool, keyring: Keyring) => {
     name: ({ batch_no }) => ({ batch_no }),
   })
   const unopened = [...accounts.unopened, ...files.unopened]
-  return { count: accounts.count + files.count, unopened, field: 'accounts', what: 'bank accounts and pay files' }
+  return { count: accounts.count + files.count, unopened, field: 'accounts', what: 'bank accounts, pay files' }
 }
 
 const rotateAccount = async (tx: Tx, keyring: Keyring, tenant: string, row: AccountRow): Promise<void> => {
