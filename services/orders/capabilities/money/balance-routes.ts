@@ -84,22 +84,29 @@ const held = `disputed as (
     where line.tenant_id = $1 and line.merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}
   )`
 
-const isHanded = `'handed_over' = any(later.kinds)`
-const isReversed = `'delivery_reversed' = any(later.kinds)`
+const isHanded = 'coalesce(later.is_handed, false)'
+const isReversed = 'coalesce(later.is_reversed, false)'
 
 /** Reads lines that are on no invoice, open disputes and unpaid invoices, and skips everything that is settled. */
 const balanceSql = `
   with terms as (${termsSql} and merchants.merchant_id = $2
   ), day as (
     select (now() at time zone time_zone)::date as today from tenants where tenant_id = $1
+  ), open as materialized (
+    select waybill_number, line_no, kind, cod, method, banked_by, booked_on, ${paidSql} as amount, ${netSql} as net
+    from money_lines line cross join terms
+    where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
+  ), later as (
+    select waybill_number, refers_to, bool_or(kind = 'handed_over') as is_handed,
+      bool_or(kind = 'delivery_reversed') as is_reversed
+    from money_lines where tenant_id = $1 and refers_to is not null
+      and waybill_number = any(array(select waybill_number from open where kind = 'delivered')) group by 1, 2
   ), line as materialized (
-    select line.*, ${paidSql} as amount, ${netSql} as net,
-      ${payableOnSql(isReversed)} as payable_on, ${releasedSql(isHanded, isReversed)} as is_released, kind = 'delivered'
-        and not ${isReversed} as is_live, ${isHanded} as is_handed
-    from money_lines line cross join terms cross join lateral (select array(
-      select kind from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
-        and later.refers_to = line.line_no and line.kind = 'delivered' order by tenant_id, waybill_number, line_no
-    ) as kinds offset 0) later where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
+    select line.cod, method, banked_by, amount, net, ${payableOnSql(isReversed)} as payable_on,
+      ${releasedSql(isHanded, isReversed)} as is_released, kind = 'delivered' and not ${isReversed} as is_live,
+      ${isHanded} as is_handed
+    from open line cross join terms left join later on later.waybill_number = line.waybill_number
+      and refers_to = line.line_no and kind = 'delivered'
   ), sums as (
     select coalesce(sum(cod) filter (where is_live and method = 'cash' and not is_handed and banked_by is null), 0)
       as with_riders,

@@ -1,10 +1,10 @@
-import { decimalsSql } from '@courier/shared/currency.ts'
 import { readCurrency } from '../../core/actions/amounts.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { nameMover } from '../../core/moves/check-moves.ts'
 import type { LockedMove, MovePoint, WantedMove } from '../../core/moves/move-points.ts'
 import { findLineKind, isBeforeMoney, refuseBooking } from '../../core/statuses/check-set.ts'
 import { findBooking } from '../../core/statuses/statuses.ts'
+import { bookDeliverySql, bookReturnSql } from './charges.ts'
 import {
   type Collection,
   checkCollection,
@@ -13,91 +13,9 @@ import {
   hasFraction,
   readCollection,
 } from './collection.ts'
-import { transfersOfMovesSql } from './ledger.ts'
 import { findBooked, wordBooked } from './parcels.ts'
 import { findPerson } from './people.ts'
 import { reverseBooking } from './reverse.ts'
-
-// Books the money of a move: COD, charges, fees, tax (docs/money.md). $1 is the tenant, $2 the waybills, $3 the mover's
-// name. Reads each table once, not once for each parcel: a full join is never a nested loop, and `offset 0` makes
-// Postgres keep the terms by merchant.
-
-/**
- * Selects the parcels with the company's terms. Leaves out parcels with a line of this kind that was not reversed, so
- * each is booked once.
- */
-const parcelsSql = (kind: string, reversal: string, columns: string, more = ''): string => `
-        select moved.waybill_number, moved.merchant_id, terms.*, ${columns}, 1 + coalesce(lines, 0) as line_no
-        from moved full join (
-          select waybill_number, count(*)::integer as lines,
-            count(*) filter (where kind = '${kind}') > count(*) filter (where kind = '${reversal}') as is_booked
-          from money_lines where tenant_id = $1 and waybill_number = any($2::text[]) group by 1
-        ) earlier on earlier.waybill_number = moved.waybill_number ${more}
-          cross join lateral (
-            select journal_id, (now at time zone time_zone)::date as booked_on, tax_percent, withholding_percent,
-              ${decimalsSql('currency')} as decimals,
-              coalesce(cod_fee_percent, 0) as fee_percent,
-              coalesce(cod_fee_min, 0) as fee_min, return_fee, each_return_kg
-            from clock cross join tenants join merchants on merchants.tenant_id = $1
-              and merchants.merchant_id = moved.merchant_id
-              left join rate_cards on rate_cards.tenant_id = $1 and rate_cards.rate_card = merchants.rate_card
-            where tenants.tenant_id = $1 offset 0
-          ) terms
-        where is_booked is not true`
-
-const common = `tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, tax, booked_on, staff_name,
-      tax_percent, withholding_percent`
-
-/** Lists the columns of lines that transfers are made from. */
-const returning =
-  'journal_id, booked_on, merchant_id, cash_account, cod, delivery, cod_fee, return_fee, tax, withholding'
-
-/** Inserts the lines of deliveries. $4 to $7 come from `collectionParameters`; $8 is the collector. */
-const deliveryLinesSql = `
-    insert into money_lines (${common}, cod, delivery, cod_fee, withholding, method, cash_account, reason)
-    select $1, waybill_number, line_no, journal_id, merchant_id, 'delivered',
-      round((delivery_charge + fee) * tax_percent / 100, decimals), booked_on, $3, tax_percent, withholding_percent,
-      paid, delivery_charge, fee,
-      round(paid * withholding_percent / 100, decimals), method, case when method = 'cash' then 'rider:' || $8::text
-        when method is not null then 'clearing' end, reason
-    from (
-      select *, case when paid > 0 then round(greatest(paid * fee_percent / 100, fee_min), decimals) else 0 end as fee,
-        case when paid > 0 then coalesce(given_method, 'cash') end as method
-      from (${parcelsSql(
-        'delivered',
-        'delivery_reversed',
-        'moved.delivery_charge, coalesce(given.amount, moved.cod) as paid, given.reason, given.method as given_method',
-        `full join unnest($4::text[], $5::numeric[], $6::text[], $7::text[]) as given
-          (waybill_number, amount, method, reason)
-            on given.waybill_number = moved.waybill_number`,
-      )}
-      ) priced
-    ) parcel
-    returning ${returning}`
-
-const returnFee = 'return_fee + greatest(ceil(moved.weight)::integer - 1, 0) * each_return_kg as fee'
-const returnLinesSql = `
-    insert into money_lines (${common}, return_fee)
-    select $1, waybill_number, line_no, journal_id, merchant_id, 'returned', round(fee * tax_percent / 100, decimals),
-      booked_on, $3, tax_percent, withholding_percent, fee
-    from (${parcelsSql('returned', 'return_reversed', returnFee)}
-    ) parcel
-    where fee > 0 returning ${returning}`
-
-const bookSql = (linesSql: string): string => `
-  with clock as materialized (
-    select clock_timestamp() as now, uuidv7() as journal_id
-  ), moved as (
-    select merchant_id, waybill_number, cod, weight, delivery_charge from orders
-    where tenant_id = $1 and waybill_number = any($2::text[])
-  ), lines as (${linesSql}
-  )
-  insert into ledger_transfers (tenant_id, journal_id, debit, credit, amount, booked_on)
-  select $1, journal_id, debit, credit, amount, booked_on from (${transfersOfMovesSql('lines')}) transfer
-    returning tenant_id`
-
-const bookDeliverySql = bookSql(deliveryLinesSql)
-const bookReturnSql = bookSql(returnLinesSql)
 
 /**
  * Lists the errors of a move whose money cannot be booked, or that would let a booked order be edited or cancelled.

@@ -11,6 +11,7 @@ import { type MerchantsFile, Price, type TenantFile } from '../../core/provision
 import { lockStatusSet } from '../../core/statuses/status-queries.ts'
 import { lockFold } from './fold.ts'
 import { payableWhen } from './payable.ts'
+import { keepFormerTerms } from './terms.ts'
 
 const Percent = Type.Number({
   minimum: 0,
@@ -125,6 +126,7 @@ export const moneyPart: CompanyPart = {
     ...(await findZoneErrors(tx, file)),
     ...(await findCurrencyErrors(tx, file)),
   }),
+  beforeChange: keepFormerTerms,
 }
 
 const findPhoneErrors = async (tx: Tx, { tenant, merchants }: TenantFile | MerchantsFile): Promise<FieldErrors> => {

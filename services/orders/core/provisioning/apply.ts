@@ -48,11 +48,13 @@ export const applyTenant = async (
         ...parts.map(part => part.checkStored?.(tx, file)),
       ])
       if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+      const afterChange = await Promise.all(parts.map(part => part.beforeChange?.(tx, file.tenant.id)))
       const changes = [
         ...(isWhole(file) ? await applyTenantItself(tx, file, parts) : []),
         ...(await applyMerchants(tx, file, parts, hashes, by)),
       ]
       if (changes.length > 0) {
+        for (const record of afterChange) await record?.()
         await query(tx)`update tenants set version = version + 1 where tenant_id = ${file.tenant.id}`
         await audit(tx, file.tenant.id, by, 'tenant.applied', file.tenant.id)
       }
