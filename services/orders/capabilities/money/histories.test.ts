@@ -81,7 +81,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       return line !== 0 || parcel.more !== 0 ? [[parcel, line + parcel.more]] : []
     })
 
-  const dated = ['money_lines', 'ledger_transfers', 'cash_handovers', 'cash_deposits', 'invoices']
+  const dated = ['money_lines', 'ledger_transfers', 'cash_handovers', 'cash_transfers', 'cash_deposits', 'invoices']
   let days = 0
   const acts: Record<string, () => Promise<void>> = {
     /** Moves the lines booked since the last fold to a day of their own, and folds it. */
@@ -112,6 +112,12 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
         parcel.state !== 'new' && parcel.invoice === null && ['none', 'rider', 'clearing'].includes(parcel.place)
       t.equal(status, isWanted ? 200 : 422, `take back ${parcel.waybill} ${JSON.stringify(parcel)}`)
       if (status === 200) Object.assign(parcel, { state: 'new', place: 'none', owed: 0, isTaken: true })
+    },
+    transfer: async () => {
+      for (const [from, to] of [['Nimal', 'Sunil'] as const, ['Sunil', 'Nimal'] as const]) {
+        const { status } = await post('/cash/transfer', { from, to })
+        t.equal(status, sumCash('rider') > 0 ? 200 : 422, `transfer to ${to}`)
+      }
     },
     handOver: async () => {
       const expected = sumCash('rider') + debt

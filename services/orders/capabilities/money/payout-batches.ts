@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { type Acted, refuseAny } from '../../core/actions/action.ts'
+import { type Acted, checkEach, refuseAny } from '../../core/actions/action.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { nullable, sum } from './fields.ts'
@@ -110,16 +110,9 @@ export const done = async (
   objects,
 })
 
-/** Lists the errors of named invoices; an empty text is none. */
+/** Refuses invoices of a request by their numbers; an empty text refuses nothing. */
 export const refuseEach = (numbers: readonly string[], check: (number: string) => string) =>
-  refuseAny(
-    Object.fromEntries(
-      numbers.flatMap((number, index) => {
-        const sentence = check(number)
-        return sentence ? [[`invoice_nos.${index}`, [sentence]]] : []
-      }),
-    ),
-  )
+  refuseAny(checkEach(numbers, check, 'invoice_nos'))
 
 /** Locks the named invoices, by default all approved ones, in the order in which every other request locks them. */
 export const lockInvoices = async (tx: Tx, tenant: string, wanted?: readonly string[]): Promise<string[]> => {

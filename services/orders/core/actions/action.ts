@@ -47,13 +47,14 @@ export const refuseAny = (errors: FieldErrors): Refused | undefined =>
 
 /** Lists the errors of a body's waybills. `check` returns the error of a waybill; undefined and false: it has none. */
 export const checkEach = (
-  waybills: readonly string[] = [],
-  check: (waybill: string) => string | false | undefined,
+  numbers: readonly string[] = [],
+  check: (number: string) => string | false | undefined,
+  field = 'waybill_numbers',
 ): FieldErrors =>
   Object.fromEntries(
-    waybills.flatMap((waybill, index) => {
-      const sentence = check(waybill)
-      return sentence ? [[`waybill_numbers.${index}`, [sentence]]] : []
+    numbers.flatMap((number, index) => {
+      const sentence = check(number)
+      return sentence ? [[`${field}.${index}`, [sentence]]] : []
     }),
   )
 
