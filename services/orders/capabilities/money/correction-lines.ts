@@ -36,8 +36,8 @@ export const insertLineSql = `
     withholding, withholding_percent, compensation, adjustment, refers_to, booked_on, staff_name, reason)
   select $1, $2, line_no, journal_id, merchant_id, kind, case kind when 'collection' then amount else 0 end,
     case kind when 'collection' then 'differences' end,
-    coalesce(round((cod + amount) * withholding_percent / 100, ${decimalsSql('currency')}) - withholding, 0),
-    withholding_percent, case kind when 'compensation' then amount else 0 end,
+    coalesce(round((cod + amount) * collected.withholding_percent / 100, ${decimalsSql('currency')}) - withholding, 0),
+    collected.withholding_percent, case kind when 'compensation' then amount else 0 end,
     case when kind in ('compensation', 'collection') then 0 else amount end, refers_to, booked_on, made_by, reason
   from corrections join tenants on tenants.tenant_id = corrections.tenant_id cross join ${firstFreeSql}
     left join (${collectedSql}) collected on kind = 'collection'
