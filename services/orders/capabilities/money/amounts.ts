@@ -38,13 +38,13 @@ const rate = (description: string, example: number) =>
 export const InvoiceLine = Type.Object({
   waybill_number: nullable('null: a correction of no parcel.'),
   kind: Type.String({ examples: ['delivered'] }),
-  reason: nullable('The reason of a correction; null: the line is none.'),
   booked_on: Type.String(),
   ...lineAmounts,
   net: Type.Number({ examples: [425.4] }),
   tax_percent: rate('The rate of `tax`; null: the line has none, or was booked before rates were stored.', 18),
   withholding_percent: rate('The rate of `withholding`, likewise.', 2),
   line_no: Type.Integer({ description: 'Numbers the lines of the parcel.', examples: [1] }),
+  reason: nullable('The reason of a correction; null: the line is none.'),
 })
 
 /** Selects an `InvoiceLine` for each row of `line`. */

@@ -1,21 +1,29 @@
 import { decimalsSql } from '@courier/shared/currency.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { feeSql } from './charges.ts'
 import { firstFreeSql, hasLaterSql } from './parcels.ts'
+import { agreedTermsSql } from './terms.ts'
 
 // Books approved corrections: a line that the merchant's next invoice takes, or a payment that came back.
 
 /** Names the kinds of lines that corrections book. */
 export const correctionKindsSql = `('compensation', 'collection', 'write_off', 'payment_received', 'opening_balance')`
 
-/** Selects what is booked as collected for the parcel $2, corrections included; no row: it is not delivered. */
+/** Selects what is booked for the delivery of the parcel $2, corrections included, with its terms. */
 const collectedSql = `
-  select line_no as refers_to, withholding_percent, line.cod + coalesce(corrected.cod, 0) as cod,
-    line.withholding + coalesce(corrected.withholding, 0) as withholding
-  from money_lines line cross join lateral (
-    select sum(cod) as cod, sum(withholding) as withholding from money_lines later
-    where later.tenant_id = $1 and later.waybill_number = $2 and later.refers_to = line.line_no
-      and later.kind = 'collection'
-  ) corrected
+  select line_no as refers_to, line.tax_percent, line.withholding_percent, line.cod + coalesce(corrected.cod, 0) as cod,
+    line.cod_fee + coalesce(corrected.cod_fee, 0) as cod_fee, line.tax + coalesce(corrected.tax, 0) as tax,
+    line.withholding + coalesce(corrected.withholding, 0) as withholding, line.delivery,
+    coalesce(cod_fee_percent, 0) as fee_percent, coalesce(cod_fee_min, 0) as fee_min,
+    ${decimalsSql('currency')} as decimals
+  from money_lines line join tenants on tenants.tenant_id = line.tenant_id
+    join orders moved on moved.tenant_id = line.tenant_id and moved.waybill_number = line.waybill_number
+    cross join lateral (
+      select sum(cod) as cod, sum(cod_fee) as cod_fee, sum(tax) as tax, sum(withholding) as withholding
+      from money_lines later where later.tenant_id = $1 and later.waybill_number = $2
+        and later.refers_to = line.line_no and later.kind = 'collection'
+    ) corrected cross join lateral (${agreedTermsSql}
+    ) terms
   where line.tenant_id = $1 and line.waybill_number = $2 and line.kind = 'delivered'
     and not ${hasLaterSql('delivery_reversed')}`
 
@@ -30,17 +38,24 @@ export const findCollection = async (
   return (await tx.client.query(text, [tenant, waybill, amount])).rows[0]
 }
 
-/** Inserts the line of the correction $3. The withholding becomes what it is of the right collection. */
+/**
+ * Inserts the line of the correction $3 of the amount $4. What depends on the collection becomes what the right one
+ * costs, unless the COD fee was charged by terms that are no longer known.
+ */
 export const insertLineSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, cod, cash_account,
-    withholding, withholding_percent, compensation, adjustment, refers_to, booked_on, staff_name, reason)
+    cod_fee, tax, withholding, tax_percent, withholding_percent, compensation, adjustment, refers_to, booked_on,
+    staff_name, reason)
   select $1, $2, line_no, journal_id, merchant_id, kind, case kind when 'collection' then amount else 0 end,
-    case kind when 'collection' then 'differences' end,
-    coalesce(round((cod + amount) * collected.withholding_percent / 100, ${decimalsSql('currency')}) - withholding, 0),
-    collected.withholding_percent, case kind when 'compensation' then amount else 0 end,
+    case kind when 'collection' then 'differences' end, coalesce(fee - cod_fee, 0),
+    coalesce(round((delivery + fee) * tax_percent / 100, decimals) - tax, 0),
+    coalesce(round((cod + amount) * withholding_percent / 100, decimals) - withholding, 0), tax_percent,
+    withholding_percent, case kind when 'compensation' then amount else 0 end,
     case when kind in ('compensation', 'collection') then 0 else amount end, refers_to, booked_on, made_by, reason
-  from corrections join tenants on tenants.tenant_id = corrections.tenant_id cross join ${firstFreeSql}
-    left join (${collectedSql}) collected on kind = 'collection'
+  from corrections cross join ${firstFreeSql} left join (
+    select *, case when tax_percent is not null and ${feeSql('cod')} = cod_fee then ${feeSql('(cod + $4::numeric)')}
+      else cod_fee end as fee from (${collectedSql}) booked
+  ) collected on kind = 'collection'
   where corrections.tenant_id = $1 and correction_id = $3 returning tenant_id`
 
 /**

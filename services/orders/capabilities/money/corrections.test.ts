@@ -188,7 +188,7 @@ t.test(
   },
 )
 
-t.test('correction and invoice: the next invoice shows a wrong collection, with its withholding', async t => {
+t.test('correction and invoice: the next invoice shows a wrong collection, with its fee and taxes', async t => {
   const wrong = await deliver()
   const first = await invoice()
   t.equal(first.total, 1889.5)
@@ -197,14 +197,23 @@ t.test('correction and invoice: the next invoice shows a wrong collection, with 
   t.equal((await get(`/invoice/${first.invoice_no}`)).body.data.total, 1889.5, 'the document stays')
   const right = await deliver()
   const next = await invoice()
-  // 500 less was collected, and 10 less is withheld.
-  t.equal(next.total, 1889.5 - 490)
+  // 500 less was collected: the COD fee is 5 less, the tax on it 0.90, the withholding 10.
+  t.equal(next.total, 1889.5 - 484.1)
   t.match(await lines(next.invoice_no), [
-    { waybill_number: wrong, kind: 'collection', collected: -500, withholding: -10, net: -490, reason: 'It was 2,000' },
+    {
+      waybill_number: wrong,
+      kind: 'collection',
+      collected: -500,
+      cod_fee: -5,
+      tax: -0.9,
+      withholding: -10,
+      net: -484.1,
+      reason: 'It was 2,000',
+    },
     { waybill_number: right, kind: 'delivered' },
   ])
   const finance = (await get(`/order/finance?waybill_numbers=${wrong}`)).body.data[0]
-  t.match(finance, { collected: 2000, withholding: 40, owed: 1889.5 - 490, state: 'invoiced' })
+  t.match(finance, { collected: 2000, withholding: 40, owed: 1405.4, state: 'invoiced' })
   t.match(
     (await post('/ledger/correction', { kind: 'collection', waybill_number: wrong, amount: -2001, reason: 'x' })).body,
     {
@@ -228,9 +237,9 @@ t.test('correction and dispute: a disputed parcel is corrected beside its disput
   const dispute = { waybill_numbers: [waybill], reason: 'I was paid 3,000' }
   t.equal((await request('POST', `/api/public/merchant/invoice/${no}/dispute`, dispute)).status, 200)
   await correct({ kind: 'collection', waybill_number: waybill, amount: 500 })
-  t.match(await balance(), { held: 1889.5, payable_now: 490, balance: 2379.5 })
+  t.match(await balance(), { held: 1889.5, payable_now: 484.1, balance: 2373.6 })
   const next = await invoice()
-  t.equal(next.total, 490)
+  t.equal(next.total, 484.1)
   t.equal((await request('POST', `/api/public/merchant/invoice/${next.invoice_no}/dispute`, dispute)).status, 422)
   await must(`/invoice/${no}/dispute/settle`, { waybill_numbers: [waybill], reason: 'Right' })
   t.match((await get(`/invoice/${no}`)).body.data, { total: 1889.5, state: 'submitted' })

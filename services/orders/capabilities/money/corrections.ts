@@ -205,7 +205,7 @@ export const decideCorrection = async (
   await tx.client.query(decideSql, [tenant, id, to, by.name, now, ...booking])
   if (to === 'approved') {
     const waybill = found.waybill_number ?? ''
-    if (!found.invoice_id) await tx.client.query(insertLineSql, [tenant, waybill, id])
+    if (!found.invoice_id) await tx.client.query(insertLineSql, [tenant, waybill, id, found.amount])
     await bookJournal(tx, tenant, journalId, [waybill])
   }
   return done(tx, tenant, id)

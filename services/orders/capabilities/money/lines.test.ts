@@ -178,7 +178,7 @@ t.test('lines after a delivery', async t => {
     const first = await submitNext()
     t.equal((await dispute(first)).status, 200)
     for (const waybill_number of ['DM93000037', 'DM93000038'])
-      await post('/compensation', { waybill_number, amount: 300, reason: 'Lost' })
+      await post('/compensation', { waybill_number, amount: 300, reason: 'Lost', delivered_reason: 'Empty' })
     const second = await submitNext()
     t.match((await dispute(second)).body.errors, { 'waybill_numbers.0': ['DM93000037 is disputed already.'] })
     const elsewhere = await post(`/invoice/${second}/dispute/settle`, body)
@@ -216,7 +216,7 @@ t.test('lines after a delivery', async t => {
   t.test('a lost parcel is compensated once', async t => {
     await make(['DM93000051'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     const compensate = (amount: number) =>
-      post('/compensation', { waybill_number: 'DM93000051', amount, reason: 'Lost' })
+      post('/compensation', { waybill_number: 'DM93000051', amount, reason: 'Lost', delivered_reason: 'Empty' })
     t.equal((await compensate(0)).status, 422)
     t.strictSame((await compensate(2000.5)).body.data, { waybill_number: 'DM93000051', amount: 2000.5 })
     t.match((await compensate(1)).body.errors, {
