@@ -107,7 +107,8 @@ export const checkSql = `
       from ledger_days where tenant_id = $1
   ), invoiced as (
     select invoice_id, sum(${netSql}) as net, sum(${chargesSql}) as charges,
-      count(distinct nullif(waybill_number, '')) as parcels, min(merchant_id) as first_merchant, max(merchant_id) as last_merchant
+      count(distinct nullif(waybill_number, '')) as parcels, min(merchant_id) as first_merchant,
+      max(merchant_id) as last_merchant
     from money_lines line where tenant_id = $1 and invoice_id is not null group by 1
   )
   select (select count(*)::int from money_lines where tenant_id = $1) as lines,

@@ -9,8 +9,8 @@ import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { foldDay } from './fold.ts'
 
-// Compares random histories of moves, reversals, handovers, invoices, disputes, payments and corrections with a model in
-// plain arithmetic. MONEY_SEED repeats a history; MONEY_STEPS makes it longer.
+// Compares random histories of moves, reversals, handovers, invoices, disputes, payments and corrections with a model
+// in plain arithmetic. MONEY_SEED repeats a history; MONEY_STEPS makes it longer.
 
 const seed = Number(process.env.MONEY_SEED ?? Date.now() % 1_000_000)
 const steps = Number(process.env.MONEY_STEPS ?? 150)
