@@ -39,8 +39,8 @@ export const findCollection = async (
 }
 
 /**
- * Inserts the line of the correction $3 of the amount $4. Fee and taxes become those of the right collection, unless the
- * COD fee was charged by terms that are no longer known.
+ * Inserts the line of the correction $3 of the amount $4. Fee and taxes become those of the right collection, unless
+ * the COD fee was charged by terms that are no longer known.
  */
 export const insertLineSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, cod, cash_account,
