@@ -1,5 +1,5 @@
 import { Act } from '../../kit/actions.js'
-import { FoldedForm, findMerchants, usePost } from '../../kit/form.js'
+import { Form, findMerchants, usePost } from '../../kit/form.js'
 import { companyMoney, named, smallest, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
@@ -69,9 +69,9 @@ const Make = ({ onDone }) => {
       shown.map(([name, value]) => [name, ['amount', 'merchant_id'].includes(name) ? Number(value) : value]),
     )
   }
-  return html`<${FoldedForm} title=${t('correction.make')} hint=${t('correction.second')} id="correction"
-    fields=${fields} start=${{ kind }} path="/ledger/correction" toBody=${toBody} onDone=${onDone}
-    onEnter=${next => setKind(next.kind ?? kind)} />`
+  return html`<p class="hint">${t('correction.second')}</p>
+    <${Form} id="correction" fields=${fields} start=${{ kind }} submit=${t('correction.make')}
+      path="/ledger/correction" toBody=${toBody} onDone=${onDone} onEnter=${next => setKind(next.kind ?? kind)} />`
 }
 
 /** Shows corrections of the books, and lets a second person decide on them. */
