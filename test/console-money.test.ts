@@ -181,10 +181,44 @@ if (browser) {
     t.equal(opened.problems.splice(0).length, 1, 'the 422')
   })
 
+  t.test('a correction is made with the fields of its kind, and a second person approves it', async t => {
+    await page.goto(`${url}#/corrections`)
+    await page.getByLabel('Line').selectOption('compensation')
+    await page.getByLabel('Waybill number').fill(lost)
+    await page.getByLabel('Amount').fill('-800.50')
+    await page.getByLabel('Reason').fill('Found in Galle')
+    await show(t, 'correction-form')
+    await page.getByRole('button', { name: 'Correct the books' }).click()
+    const list = panel('Corrections')
+    await list.getByRole('button', { name: 'Approve' }).click()
+    await list.getByText('a second person must approve it').waitFor()
+    const [{ id }] = await orders.rows('select correction_id::text as id from corrections')
+    const { status } = await orders.send(
+      'POST',
+      `/api/staff/ledger/correction/${id}/approve`,
+      {},
+      {
+        token: (await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Second' })).token,
+      },
+    )
+    t.equal(status, 200)
+    await page.getByLabel('Line').selectOption('returned_transfer')
+    await page.getByLabel('Invoice', { exact: true }).fill('NONE')
+    await page.getByLabel('Reason').fill('The account is closed')
+    await page.getByRole('button', { name: 'Correct the books' }).click()
+    await page.getByText('Not found').or(page.locator('.error')).first().waitFor()
+    await page.reload()
+    await list.getByText('Approved').waitFor()
+    await show(t, 'corrections')
+    opened.problems.splice(0)
+    await page.goto(`${url}#/parcel/${lost}`)
+    await panel('Money').getByText('Found in Galle').waitFor()
+  })
+
   for (const language of ['si', 'ta'])
     t.test(`the money screens fit in ${language}`, async t => {
       await page.locator('select.quiet').selectOption(language)
-      for (const screen of ['cash', 'invoices', 'payouts', 'payouts/PAY-00001', 'merchants/1']) {
+      for (const screen of ['cash', 'invoices', 'payouts', 'payouts/PAY-00001', 'corrections', 'merchants/1']) {
         await page.goto(`${url}#/${screen}`)
         await page.locator('.panel').first().waitFor()
         await show(t, `${screen.replace('/', '-')}-${language}`)

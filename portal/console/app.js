@@ -7,6 +7,7 @@ import { findWaybill } from './scan-list.js'
 import { Cash } from './screens/cash.js'
 import { Channels } from './screens/channels.js'
 import { Conversations } from './screens/conversations.js'
+import { Corrections } from './screens/corrections.js'
 import { Failures } from './screens/failures.js'
 import { Find } from './screens/find.js'
 import { Gaps } from './screens/gaps.js'
@@ -34,6 +35,7 @@ const screens = {
   cash: { Screen: Cash, needs: 'getCash' },
   invoices: { Screen: Invoices, needs: 'listAllInvoices' },
   payouts: { Screen: Payouts, needs: 'getPayRun' },
+  corrections: { Screen: Corrections, needs: 'listCorrections' },
   merchants: { Screen: Merchants, needs: 'listMerchants' },
   gaps: { Screen: Gaps, needs: 'listRateGaps' },
 }

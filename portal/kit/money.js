@@ -8,7 +8,11 @@ import { column, Panel, Two } from './ui.js'
 
 /** Returns the columns of money lines, of a parcel or of an invoice. */
 export const lineColumns = () => [
-  column(t('money.line'), row => html`<${Two} first=${named('money', row.kind)} second=${row.booked_on} />`),
+  column(
+    t('money.line'),
+    row =>
+      html`<${Two} first=${named('money', row.kind)} second=${[row.booked_on, row.reason].filter(Boolean).join(', ')} />`,
+  ),
   column(t('money.collected'), row => companyMoney(row.collected), 'number'),
   column(
     t('money.charges'),

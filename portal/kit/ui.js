@@ -97,7 +97,7 @@ export const PhoneLink = ({ phone }) => {
 }
 
 export const ParcelLink = ({ waybill, ...more }) =>
-  html`<a href=${`#/parcel/${encodeURIComponent(waybill)}`} ...${more}>${waybill}</a>`
+  waybill && html`<a href=${`#/parcel/${encodeURIComponent(waybill)}`} ...${more}>${waybill}</a>`
 
 export const Two = ({ first, second }) => html`<span>${first}<br /><span class="soft">${second}</span></span>`
 

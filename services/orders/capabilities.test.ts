@@ -52,6 +52,8 @@ const operations: Record<Name, string[]> = {
     ...['GET /api/staff/payout', 'POST /api/staff/payout', 'GET /api/staff/order/{waybill}/money'],
     'GET /api/staff/payout/{batch_no}',
     ...['release', 'cancel', 'fail', 'settle'].map(step => `POST /api/staff/payout/{batch_no}/${step}`),
+    ...['GET', 'POST'].map(method => `${method} /api/staff/ledger/correction`),
+    ...['approve', 'reject'].map(step => `POST /api/staff/ledger/correction/{correction_id}/${step}`),
     ...['POST /api/staff/compensation', 'GET /api/staff/merchant/{merchant_id}/balance', 'GET /api/staff/invoice'],
     ...['POST /api/staff/invoice', 'GET /api/staff/invoice/{invoice_no}'],
     ...['submit', 'approve', 'reject', 'cancel', 'charges', 'dispute/settle'].map(

@@ -56,6 +56,7 @@ const table: [roles: string[], operations: string[]][] = [
       ...['listAllInvoices', 'getAnyInvoice', 'getAnyCreditNote', 'makeInvoices', 'submitInvoice', 'approveInvoice'],
       ...['rejectInvoice', 'cancelInvoice', 'payCharges', 'settleDispute', 'compensateParcel', 'getBankAccount'],
       ...['changeBankAccount', 'confirmBankAccount', 'getPayRun', 'makePayoutBatch', 'getPayoutBatch'],
+      ...['listCorrections', 'makeCorrection', 'approveCorrection', 'rejectCorrection'],
       ...['releasePayoutBatch', 'cancelPayoutBatch', 'failPayouts', 'settlePayoutBatch'],
     ],
   ],

@@ -44,6 +44,7 @@ export type Action =
   | `templates.${'synced'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `parcel.${'compensated'}`
+  | `correction.${'made' | 'approved' | 'rejected'}`
   | `bank_account.${'changed' | 'confirmed'}`
   | `payout.${'made' | 'released' | 'cancelled' | 'failed' | 'settled' | 'read'}`
   | `cash.${'handed_over' | 'transferred' | 'settled' | 'deposited'}`

@@ -24,6 +24,8 @@ export const ParcelMoney = ({ order }) => {
     step: smallest(),
     required: true,
   }
+  const isDelivered = found.data?.data.lines.some(line => line.kind === 'delivered')
+  const delivered = { name: 'delivered_reason', label: t('money.delivered_reason'), maxlength: 500 }
   return html`<${Panel} title=${t('menu.money')}>
     <${Live} of=${found} lines=${2}>${({ data }) => html`
       <p><${Badge}>${named('money', data.state)}<//> ${
@@ -37,7 +39,7 @@ export const ParcelMoney = ({ order }) => {
     ${
       may('compensateParcel') &&
       html`<${FoldedForm} title=${t('money.compensate')} id="compensation"
-      fields=${[amount, reasonField()]} path="/compensation" toBody=${toBody} onDone=${found.reload} />`
+      fields=${[amount, reasonField(), ...(isDelivered ? [delivered] : [])]} path="/compensation" toBody=${toBody} onDone=${found.reload} />`
     }
   <//>`
 }

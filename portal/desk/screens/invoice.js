@@ -24,7 +24,7 @@ export const Actions = ({ invoice: { invoice_no: number, state, total, charges_d
 
 /** Lists the parcels that can be disputed: those that add to the total and are not disputed already. */
 const listDisputable = ({ lines }) =>
-  [...new Set(lines.map(line => line.waybill_number))].filter(waybill => {
+  [...new Set(lines.flatMap(line => line.waybill_number ?? []))].filter(waybill => {
     const net = lines.reduce((left, line) => left + (line.waybill_number === waybill ? line.net : 0), 0)
     return Math.abs(net) >= 0.001
   })

@@ -14,8 +14,11 @@ type Amount =
   | 'adjustment'
   | 'held'
   | 'net'
-type Line = Readonly<Record<'waybill_number' | 'kind' | 'booked_on', string> & Record<Amount, number>> & {
+type Line = Readonly<Record<'kind' | 'booked_on', string> & Record<Amount, number>> & {
+  readonly waybill_number: string | null
   readonly tax_percent: number | null
+  /** null: the line is no correction. */
+  readonly reason: string | null
 }
 
 /** Holds what an invoice or a credit note prints. The same document has the same bytes. */
@@ -65,10 +68,11 @@ const wordAmount = (amount: number, currency: string): string => {
   return (Number(amount.toFixed(decimals)) + 0).toLocaleString('en', digits)
 }
 
-/** Draws an invoice on as many pages of A4 as its lines need, a line in each step. */
+/** Draws an invoice on as many pages of A4 as its lines need, a row in each step: a line, or the reason of the last. */
 export const drawInvoice = function* (page: Page, { document }: InvoiceJob): Iterable<void> {
-  const { lines, number: documentNo, letterhead } = document
-  const pages = 1 + Math.ceil(Math.max(0, lines.length - firstPage.rows) / laterPage.rows)
+  const { number: documentNo, letterhead } = document
+  const rowsOf = document.lines.flatMap(line => (line.reason === null ? [line] : [line, line.reason]))
+  const pages = 1 + Math.ceil(Math.max(0, rowsOf.length - firstPage.rows) / laterPage.rows)
   let first = 0
   for (let number = 1; number <= pages; number++) {
     const { top, rows } = number === 1 ? firstPage : laterPage
@@ -81,9 +85,11 @@ export const drawInvoice = function* (page: Page, { document }: InvoiceJob): Ite
       })
     write(page, `Page ${number} of ${pages}`, left, mm(285), mm(60), { size: 8 })
     drawColumns(page, top - mm(6))
-    for (const [row, line] of lines.slice(first, first + rows).entries()) {
+    for (const [row, line] of rowsOf.slice(first, first + rows).entries()) {
       yield
-      drawLine(page, letterhead.currency, line, top + row * rowHeight)
+      const y = top + row * rowHeight
+      if (typeof line === 'string') write(page, line, left + mm(36), y, mm(150), { size: 7 })
+      else drawLine(page, letterhead.currency, line, y)
     }
     first += rows
   }
@@ -106,7 +112,7 @@ const drawHead = (page: Page, document: Document): void => {
   y = write(page, letterhead.merchant_name, left, y, mm(110), { size: 14, weight: 700, maxLines: 2 })
   drawParty(page, letterhead.merchant_address, letterhead.merchant_tax_number, y)
   drawSums(page, document)
-  const parcels = new Set(lines.map(line => line.waybill_number)).size
+  const parcels = new Set(lines.flatMap(line => line.waybill_number ?? [])).size
   write(page, `${wordParcels(parcels)}; amounts in ${letterhead.currency}`, left, mm(133), mm(100), { size: 9 })
 }
 
@@ -163,7 +169,7 @@ const drawColumns = (page: Page, y: number): void => {
 }
 
 const drawLine = (page: Page, currency: string, line: Line, y: number): void => {
-  write(page, line.waybill_number, left, y, mm(35), { size: 8, weight: 700 })
+  write(page, line.waybill_number ?? '', left, y, mm(35), { size: 8, weight: 700 })
   const style = { size: 8 }
   write(page, `${line.booked_on} ${line.kind.replaceAll('_', ' ')}`, left + mm(36), y, mm(31), { size: 7 })
   if (line.tax_percent !== null) writeRight(page, String(line.tax_percent), left + mm(rateColumn), y, { size: 8 })

@@ -3,7 +3,7 @@ import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
 
 // Lists the accounts of the ledger and their balances (docs/money.md#accounts).
 
-export const accountTypes = ['asset', 'liability', 'income', 'expense', 'other'] as const
+export const accountTypes = ['asset', 'liability', 'equity', 'income', 'expense', 'other'] as const
 type AccountType = (typeof accountTypes)[number]
 
 /** Gives each account, without the name or id after a colon, its type. */
@@ -16,6 +16,7 @@ const typeOfAccount: Readonly<Record<string, AccountType>> = {
   held: 'liability',
   tax: 'liability',
   withholding: 'liability',
+  opening_balances: 'equity',
   delivery_revenue: 'income',
   returns_revenue: 'income',
   differences: 'expense',

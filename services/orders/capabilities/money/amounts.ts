@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
-import { sum } from './fields.ts'
+import { correctionKindsSql } from './correction-lines.ts'
+import { nullable, sum } from './fields.ts'
 import { netSql } from './ledger.ts'
 
 /** Defines the sums of lines as merchants read them. `sumsSql` selects them. */
@@ -35,7 +36,7 @@ const rate = (description: string, example: number) =>
   Type.Union([Type.Number(), Type.Null()], { description, examples: [example] })
 
 export const InvoiceLine = Type.Object({
-  waybill_number: Type.String(),
+  waybill_number: nullable('null: a correction of no parcel.'),
   kind: Type.String({ examples: ['delivered'] }),
   booked_on: Type.String(),
   ...lineAmounts,
@@ -43,9 +44,11 @@ export const InvoiceLine = Type.Object({
   tax_percent: rate('The rate of `tax`; null: the line has none, or was booked before rates were stored.', 18),
   withholding_percent: rate('The rate of `withholding`, likewise.', 2),
   line_no: Type.Integer({ description: 'Numbers the lines of the parcel.', examples: [1] }),
+  reason: nullable('The reason of a correction; null: the line is none.'),
 })
 
 /** Selects an `InvoiceLine` for each row of `line`. */
-export const lineColumnsSql = `line.waybill_number, line.line_no, line.kind, line.booked_on::text,
+export const lineColumnsSql = `nullif(line.waybill_number, '') as waybill_number, line.line_no, line.kind,
+  case when line.kind in ${correctionKindsSql} then line.reason end as reason, line.booked_on::text,
   ${selectAmounts(Object.keys(lineAmounts), expression => expression)}, (${netSql})::float8 as net,
   line.tax_percent::float8, line.withholding_percent::float8`

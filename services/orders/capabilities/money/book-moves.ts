@@ -4,7 +4,6 @@ import { nameMover } from '../../core/moves/check-moves.ts'
 import type { LockedMove, MovePoint, WantedMove } from '../../core/moves/move-points.ts'
 import { findLineKind, isBeforeMoney, refuseBooking } from '../../core/statuses/check-set.ts'
 import { findBooking } from '../../core/statuses/statuses.ts'
-import { bookDeliverySql, bookReturnSql } from './charges.ts'
 import {
   type Collection,
   checkCollection,
@@ -13,6 +12,7 @@ import {
   hasFraction,
   readCollection,
 } from './collection.ts'
+import { bookDeliverySql, bookReturnSql } from './fees.ts'
 import { findBooked, wordBooked } from './parcels.ts'
 import { findPerson } from './people.ts'
 import { reverseBooking } from './reverse.ts'

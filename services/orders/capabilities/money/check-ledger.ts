@@ -3,6 +3,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../../core/database/tables.ts'
 import { deliveredKeys } from '../../core/statuses/statuses.ts'
+import { correctionKindsSql } from './correction-lines.ts'
 import { type Digests, daySumsSql, digestsSql, seal } from './fold.ts'
 import { chargesSql, netSql, transfersOfAllSql } from './ledger.ts'
 import { hasLaterSql } from './parcels.ts'
@@ -30,6 +31,8 @@ export interface LedgerCheck {
    * follow from their own.
    */
   readonly wrong_batches: readonly string[]
+  /** Lists approved corrections whose line differs from them, and journals of lines that no correction explains. */
+  readonly wrong_corrections: readonly string[]
   /** Lists folded days whose sums or balances differ from their transfers. */
   readonly wrong_days: readonly string[]
   readonly broken_seals: readonly string[]
@@ -103,8 +106,9 @@ export const checkSql = `
     select *, sum(debit - credit) over (partition by account order by booked_on, counter_account) as found
       from ledger_days where tenant_id = $1
   ), invoiced as (
-    select invoice_id, sum(${netSql}) as net, sum(${chargesSql}) as charges, count(distinct waybill_number) as parcels,
-      min(merchant_id) as first_merchant, max(merchant_id) as last_merchant
+    select invoice_id, sum(${netSql}) as net, sum(${chargesSql}) as charges,
+      count(distinct nullif(waybill_number, '')) as parcels, min(merchant_id) as first_merchant,
+      max(merchant_id) as last_merchant
     from money_lines line where tenant_id = $1 and invoice_id is not null group by 1
   )
   select (select count(*)::int from money_lines where tenant_id = $1) as lines,
@@ -167,6 +171,17 @@ export const checkSql = `
         or (open > 0) <> (state in ('made', 'released'))
       order by 1
     ) as wrong_batches,
+    array(
+      select coalesce(correction_id::text, lines.journal_id::text) from (
+        select correction_id, journal_id, kind, merchant_id, coalesce(waybill_number, '') as waybill_number, amount
+        from corrections where tenant_id = $1 and state = 'approved' and invoice_id is null
+      ) approved full join (
+        select journal_id, kind, merchant_id, waybill_number, case kind when 'collection' then cod
+          else compensation + adjustment end as amount
+        from money_lines where tenant_id = $1 and kind in ${correctionKindsSql}
+      ) lines using (journal_id, kind, merchant_id, waybill_number, amount)
+      where approved.correction_id is null or lines.journal_id is null order by 1
+    ) as wrong_corrections,
     array(
       select distinct booked_on::text from (
         (table sums except table folded) union all (table folded except table sums)

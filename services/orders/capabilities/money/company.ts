@@ -39,6 +39,7 @@ const Money = closed({
   invoice_ref_mask: Type.Optional(InvoiceMask),
   credit_note_mask: Type.Optional(InvoiceMask),
   cash_ceiling: Type.Optional(Price),
+  compensation_max: Type.Optional(Price),
 })
 
 /** Describes a party as invoices print it. */
@@ -65,6 +66,7 @@ const toMoney = (money: Static<typeof Money>) => ({
   invoice_ref_mask: money.invoice_ref_mask ?? 'MI-####',
   credit_note_mask: money.credit_note_mask ?? 'CN-YY-MM-#####',
   cash_ceiling: money.cash_ceiling === undefined ? null : toNumeric(money.cash_ceiling),
+  compensation_max: money.compensation_max === undefined ? null : toNumeric(money.compensation_max),
 })
 
 const rateCard = defineFields(

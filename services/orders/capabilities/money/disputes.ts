@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../core/actions/action.ts'
 import { Reason } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { Amount, mostCollected, Waybill, Waybills } from './fields.ts'
+import { Amount, mostCollected, Waybills } from './fields.ts'
 import { findInvoice, presentInvoice, unknownInvoice } from './invoices.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, lockParcels, nextLineSql, readClock } from './parcels.ts'
@@ -147,33 +147,3 @@ const releaseSql = `
     refers_to, booked_on, staff_name, reason, invoice_id)
   select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7, $9
   from money_lines line where ${isOpenSql} and waybill_number = any($3::text[]) returning tenant_id`
-
-export const Compensation = defineBody('Compensation', { waybill_number: Waybill, amount: Amount, reason: Reason })
-
-/** Books an amount that the company owes a merchant for a lost parcel, once. */
-export const compensate = async (
-  tx: Tx,
-  { tenant, by, body: { waybill_number: waybill, amount, reason } }: Call<Static<typeof Compensation>>,
-): Promise<Acted<{ waybill_number: string; amount: number }>> => {
-  if (amount <= 0) return refuse('amount', 'Give an amount above zero.')
-  const [order] = await lockParcels(tx, tenant, [waybill])
-  if (!order) return { kind: 'unknown', what: 'waybill' }
-  const { rows } = await tx.client.query(linesSql, [tenant, waybill])
-  const earlier = rows.find(({ kind }) => kind === 'compensated')
-  if (earlier)
-    return refuse('waybill_number', `${waybill} was compensated with ${earlier.compensation} on ${earlier.booked_on}.`)
-  const { journalId, today } = await readClock(tx, tenant)
-  const values = [tenant, waybill, rows.length + 1, journalId, order.merchant_id, amount, today, by.name, reason]
-  await tx.client.query(compensateSql, values)
-  await bookJournal(tx, tenant, journalId, [waybill])
-  return { kind: 'done', data: { waybill_number: waybill, amount }, objects: [waybill] }
-}
-
-const linesSql = `
-  select kind, compensation::float8, booked_on::text from money_lines line where tenant_id = $1 and waybill_number = $2
-  order by tenant_id, waybill_number, line_no`
-
-const compensateSql = `
-  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, compensation, booked_on,
-    staff_name, reason)
-  values ($1, $2, $3, $4, $5, 'compensated', $6, $7, $8, $9)`

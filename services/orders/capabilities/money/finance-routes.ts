@@ -9,7 +9,7 @@ import type { Facet } from '../../core/tracking/facets.ts'
 import { type FindOrder, isWaybill } from '../../core/tracking/read-orders.ts'
 import { addWaybillReads } from '../../core/tracking/waybill-routes.ts'
 import { amountFields, InvoiceLine, lineColumnsSql, sumsSql } from './amounts.ts'
-import { Compensation, compensate } from './disputes.ts'
+import { Compensation, compensate } from './compensation.ts'
 import { Amount, nullable } from './fields.ts'
 import { hasLaterSql } from './parcels.ts'
 
@@ -247,4 +247,4 @@ export const staffMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = as
 const moneyLinesSql = `
   select ${lineColumnsSql}, invoice_no, line.reason, staff_name
   from money_lines line left join invoices on invoices.tenant_id = $1 and invoices.invoice_id = line.invoice_id
-  where line.tenant_id = $1 and waybill_number = $2 order by line.tenant_id, waybill_number, line_no`
+  where line.tenant_id = $1 and line.waybill_number = $2 order by line.tenant_id, line.waybill_number, line.line_no`

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { paymentsSql } from './ledger.ts'
 import { lockName } from './parcels.ts'
 
 // Folds days of the ledger that have ended, so that statements stay fast, and seals them (docs/money.md#statements).
@@ -50,6 +51,11 @@ const depositSql = jsonSql(
 const paymentSql = jsonSql(
   ...["'payment'", 'journal_id', 'invoice_no', 'merchant_id', 'bank_reference', 'paid_on', ...amountsSql('total')],
 )
+const correctionSql = jsonSql(
+  ...["'correction'", 'correction_id', 'kind', 'journal_id', 'merchant_id', 'waybill_number', 'invoice_id'],
+  ...amountsSql('amount'),
+  ...['reason', 'bank_reference', 'made_by', 'decided_by', 'payment_journal_id'],
+)
 const versionSql = jsonSql(
   ...["'version'", 'invoice_id', 'version', 'kind', 'letterhead', 'waybill_numbers', 'line_nos', 'credit_note_no'],
   ...amountsSql('total', 'charges_due', 'credited'),
@@ -83,7 +89,8 @@ export const digestsSql = (isWanted = (_day: string) => 'true'): string => {
       select booked_on, ${handoverSql} as document from cash_handovers ${where}
       union all select booked_on, ${transferSql} from cash_transfers ${where}
       union all select booked_on, ${depositSql} from cash_deposits ${where}
-      union all select booked_on, ${paymentSql} from invoices ${where}
+      union all select booked_on, ${paymentSql} from ${paymentsSql} payment where ${isWanted('booked_on')}
+      union all select booked_on, ${correctionSql} from corrections ${where}
       union all select charges_booked_on, ${chargesSql} from invoices
         where tenant_id = $1 and ${isWanted('charges_booked_on')}
       union all select issued_on, ${versionSql} from invoice_versions

@@ -9,8 +9,8 @@ import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { foldDay } from './fold.ts'
 
-// Compares random histories of moves, reversals, handovers, invoices, disputes and payments with a model in plain
-// arithmetic. MONEY_SEED repeats a history; MONEY_STEPS makes it longer.
+// Compares random histories of moves, reversals, handovers, invoices, disputes, payments and corrections with a model
+// in plain arithmetic. MONEY_SEED repeats a history; MONEY_STEPS makes it longer.
 
 const seed = Number(process.env.MONEY_SEED ?? Date.now() % 1_000_000)
 const steps = Number(process.env.MONEY_STEPS ?? 150)
@@ -32,6 +32,10 @@ interface Parcel {
   more: number
   invoice: string | null
   isCompensated: boolean
+  /** Sum the compensation, and the corrections of what the live delivery collected. */
+  compensation: number
+  corrected: number
+  isCorrected: boolean
 }
 
 t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => {
@@ -54,6 +58,9 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       more: 0,
       invoice: null,
       isCompensated: false,
+      compensation: 0,
+      corrected: 0,
+      isCorrected: false,
     } as const
     return { ...fresh, waybill: `DM96000${String(n).padStart(3, '0')}`, cod: [0, 300, 1000, 2500][n % 4] ?? 0 }
   })
@@ -63,6 +70,9 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   let references = 0
   let fees = 0
   const live = new Map<string, { state: string; total: number }>()
+  const paid = new Map<string, number>()
+  /** Sums the corrections of the shop's account that wait for an invoice. */
+  let ofShop = 0
   const batches = new Map<string, { isReleased: boolean; numbers: string[] }>()
   const held = new Map<string, number>()
   const disputedOn = new Map<string, string>()
@@ -81,13 +91,27 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       return line !== 0 || parcel.more !== 0 ? [[parcel, line + parcel.more]] : []
     })
 
-  const dated = ['money_lines', 'ledger_transfers', 'cash_handovers', 'cash_transfers', 'cash_deposits', 'invoices']
+  const dated = [
+    'money_lines',
+    'ledger_transfers',
+    'cash_handovers',
+    'cash_transfers',
+    'cash_deposits',
+    'invoices',
+    'corrections',
+  ]
+  const correct = async (body: object): Promise<number> => {
+    const made = await post('/ledger/correction', { reason: 'x', ...body })
+    if (made.status !== 200) return made.status
+    return (await post(`/ledger/correction/${made.body.data.correction_id}/approve`, {}, second)).status
+  }
   let days = 0
   const acts: Record<string, () => Promise<void>> = {
     /** Moves the lines booked since the last fold to a day of their own, and folds it. */
     fold: async () => {
       const day = `$1::date - 100 + ${days++}`
       for (const table of dated) await rows(`update ${table} set booked_on = ${day} where booked_on = $1`, [today])
+      await rows(`update corrections set payment_booked_on = ${day} where payment_booked_on = $1`, [today])
       await inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))
     },
     deliver: async () => {
@@ -109,7 +133,10 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       const parcel = parcels[below(parcels.length)] as Parcel
       const { status } = await post(`/order/${parcel.waybill}/take-back`, { reason: 'wrong' })
       const isWanted =
-        parcel.state !== 'new' && parcel.invoice === null && ['none', 'rider', 'clearing'].includes(parcel.place)
+        parcel.state !== 'new' &&
+        parcel.invoice === null &&
+        parcel.corrected === 0 &&
+        ['none', 'rider', 'clearing'].includes(parcel.place)
       t.equal(status, isWanted ? 200 : 422, `take back ${parcel.waybill} ${JSON.stringify(parcel)}`)
       if (status === 200) Object.assign(parcel, { state: 'new', place: 'none', owed: 0, isTaken: true })
     },
@@ -163,12 +190,13 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     },
     invoice: async () => {
       const due = listPayable()
-      const total = sum(due.map(([, amount]) => amount))
+      const total = sum([ofShop, ...due.map(([, amount]) => amount)])
       const { body } = await post('/invoice', { merchant_id: shop, until: today })
       t.match(body.data[0], { kind: total > 0 ? 'made' : 'nothing_payable', total }, `invoice ${total}`)
       if (total <= 0) return
       const number = body.data[0].invoice_no
       live.set(number, { state: 'draft', total })
+      ofShop = 0
       for (const [parcel] of due) {
         if (isReleased(parcel) && parcel.owed !== 0) parcel.invoice ??= number
         parcel.more = 0
@@ -189,7 +217,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       t.equal((await done).status, isWaiting ? 422 : 200)
       if (isWaiting) return
       invoice.state = next
-      if (next === 'deposited') live.delete(number)
+      if (next === 'deposited') live.delete(number) && paid.set(number, invoice.total)
     },
     batch: async () => {
       const due = [...live].flatMap(([number, { state }]) => (state === 'approved' ? number : []))
@@ -210,7 +238,10 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       const returned = batch.isReleased ? batch.numbers.slice(0, 1) : batch.numbers
       if (!isEarly && batch.isReleased) {
         await act('settle', { bank_reference: `P${references++}`, paid_on: today })
-        for (const number of batch.numbers) live.delete(number)
+        for (const number of batch.numbers) {
+          paid.set(number, live.get(number)?.total ?? 0)
+          live.delete(number)
+        }
         batches.delete(no)
         return
       }
@@ -228,7 +259,8 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     dispute: async () => {
       const parcel = parcels[below(parcels.length)] as Parcel
       const invoice = live.get(parcel.invoice ?? '')
-      if (!invoice || parcel.isCompensated || invoice.state !== 'submitted' || held.has(parcel.waybill)) return
+      if (invoice?.state !== 'submitted' || held.has(parcel.waybill)) return
+      if (parcel.isCompensated || parcel.isCorrected) return
       const { status } = await request('POST', `/api/public/merchant/invoice/${parcel.invoice}/dispute`, {
         ...{ waybill_numbers: [parcel.waybill], reason: 'x' },
       })
@@ -260,18 +292,54 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     },
     compensate: async () => {
       const parcel = parcels[below(parcels.length)] as Parcel
-      const { status } = await post('/compensation', { waybill_number: parcel.waybill, amount: 12.34, reason: 'x' })
+      const body = { waybill_number: parcel.waybill, amount: 12.34, reason: 'x', delivered_reason: 'x' }
+      const { status } = await post('/compensation', body)
       t.equal(status, parcel.isCompensated ? 422 : 200)
-      if (status === 200) Object.assign(parcel, { isCompensated: true, more: sum([parcel.more, 12.34]) })
+      if (status !== 200) return
+      Object.assign(parcel, { isCompensated: true, more: sum([parcel.more, 12.34]) })
+      parcel.compensation = sum([parcel.compensation, 12.34])
+    },
+    correctParcel: async () => {
+      const parcel = parcels[below(parcels.length)] as Parcel
+      const isCollection = random() < 0.7
+      const delivered = parcel.state === 'delivered'
+      const before = isCollection ? sum([parcel.cod, parcel.corrected]) : parcel.compensation
+      // Half of the corrections take back an earlier one.
+      const back = isCollection ? -parcel.corrected : -parcel.compensation
+      const amount = random() < 0.5 && back !== 0 ? back : Math.round((random() - 0.4) * 100_000) / 100
+      const kind = isCollection ? 'collection' : 'compensation'
+      const status = await correct({ kind, waybill_number: parcel.waybill, amount })
+      const isRight = amount !== 0 && sum([before, amount]) >= 0 && (!isCollection || delivered)
+      t.equal(status, isRight ? 200 : 422, `${kind} of ${amount} ${JSON.stringify(parcel)}`)
+      if (status !== 200) return
+      parcel[isCollection ? 'corrected' : 'compensation'] = sum([
+        parcel[isCollection ? 'corrected' : 'compensation'],
+        amount,
+      ])
+      parcel.more = sum([parcel.more, amount])
+      parcel.isCorrected = true
+    },
+    correctShop: async () => {
+      const kind = ['write_off', 'payment_received', 'opening_balance'][below(3)]
+      const amount = Math.round((random() - 0.5) * 200_000) / 100 || 1
+      t.equal(await correct({ kind, merchant_id: shop, amount, bank_reference: 'x' }), 200)
+      ofShop = sum([ofShop, amount])
+    },
+    returnTransfer: async () => {
+      const [number, total] = [...paid].at(below(paid.size)) ?? []
+      if (!number || total === undefined) return
+      t.equal(await correct({ kind: 'returned_transfer', invoice_no: number }), 200)
+      paid.delete(number)
+      live.set(number, { state: 'approved', total })
     },
   }
 
   const drafted = () => sum([...live.values()].map(({ state, total }) => (state === 'draft' ? total : 0)))
   const expectBalance = async (): Promise<void> => {
     const { data } = (await get('/balance')).body
-    const open = sum(parcels.map(({ invoice, owed, more }) => (invoice === null ? owed : 0) + more))
+    const open = sum([ofShop, ...parcels.map(({ invoice, owed, more }) => (invoice === null ? owed : 0) + more)])
     const waiting = sum([...live.values()].map(({ total }) => total))
-    const payable_now = sum([...listPayable().map(([, amount]) => amount), drafted()])
+    const payable_now = sum([ofShop, ...listPayable().map(([, amount]) => amount), drafted()])
     const wanted = { waiting: sum([waiting, -drafted()]), held: sum(held.values()), payable_now }
     t.match(data, { ...wanted, balance: sum([open, waiting, wanted.held]) }, log.join(' '))
     const { office, people, clearing } = (await staffGet('/cash')).body.data
@@ -307,7 +375,9 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
           }),
         () => post('/invoice', { all: true, until: today }),
         () => post('/invoice', { merchant_id: shop, until: today }),
-        () => post('/compensation', { waybill_number: waybill, amount: 1, reason: 'x' }),
+        () => post('/compensation', { waybill_number: waybill, amount: 1, reason: 'x', delivered_reason: 'x' }),
+        async () => ({ status: await correct({ kind: 'collection', waybill_number: waybill, amount: -1 }) }),
+        async () => ({ status: await correct({ kind: 'write_off', merchant_id: shop, amount: 1 }) }),
       ]
       return all[n % all.length]?.()
     }),

@@ -1,4 +1,4 @@
-import { linePairsSql } from './ledger.ts'
+import { linePairsSql, paymentsSql } from './ledger.ts'
 
 // Reads the journal: what each entry moved, for which parcel, on which document (docs/money.md#books).
 
@@ -6,7 +6,8 @@ const documentsSql = `
     select journal_id, 'handover' as kind, handover_id::text as number from cash_handovers where tenant_id = $1
     union all select transfer_id, 'transfer', transfer_id::text from cash_transfers where tenant_id = $1
     union all select deposit_id, 'deposit', bank_reference from cash_deposits where tenant_id = $1
-    union all select journal_id, 'payment', invoice_no from invoices where tenant_id = $1
+    union all select journal_id, 'payment', invoice_no from ${paymentsSql} payment
+    union all select journal_id, kind, correction_id::text from corrections where tenant_id = $1
     union all select charges_journal_id, 'charges', invoice_no from invoices where tenant_id = $1`
 
 const isInAccount = '($4::text is null or $4 in (debit, credit))'
@@ -27,7 +28,7 @@ export const journalSql = `
       and ($5::date is null or (booked_on, journal_id) >= ($5::date, $6::uuid)) and ${isInAccount}
     group by booked_on, journal_id order by booked_on, journal_id limit $9
   ), part as (
-    select line.journal_id, waybill_number, line_no, kind, invoice_id, ${pairSql}
+    select line.journal_id, nullif(waybill_number, '') as waybill_number, line_no, kind, invoice_id, ${pairSql}
     from journal join money_lines line on line.tenant_id = $1 and line.booked_on = journal.booked_on
       and line.journal_id = journal.journal_id ${linePairsSql()}
     where amount <> 0 and ${isInAccount}

@@ -11,6 +11,7 @@ const ledgerErrors = {
   wrong_handovers: 'handover %: its cash differs from its parcels',
   wrong_deposits: 'deposit %: it differs from its parcels',
   wrong_batches: 'batch %: it differs from its invoices',
+  wrong_corrections: 'correction %: its line differs from it',
   wrong_days: '%: its folded sums differ from its transfers',
   broken_seals: '%: its seal does not match',
 }

@@ -13,9 +13,11 @@ const listMovePairs = (withholding: string) => [
 ]
 /** Names the account of a line's withholding: an earlier version, which stored no rates, booked it with the tax. */
 const withholdingSql = `case when line.withholding_percent is null then 'tax' else 'withholding' end`
+const adjustedBySql = `case line.kind when 'payment_received' then 'bank' when 'opening_balance' then 'opening_balances'
+    else 'differences' end`
 const laterPairs = [
   ["'compensation'", merchantSql, 'line.compensation'],
-  ["'differences'", merchantSql, 'line.adjustment'],
+  [adjustedBySql, merchantSql, 'line.adjustment'],
   [merchantSql, "'held:' || line.merchant_id", 'line.held'],
   ["'office'", 'line.cash_account', 'line.handed'],
 ]
@@ -72,6 +74,21 @@ export const transfersOfAllSql = ({ lines = 'true', documents = 'true' } = {}): 
       select * from (${documentsSql}) document where ${documents}
     ) transfer`)
 
+/**
+ * Selects the payments of invoices of the tenant $1. An invoice whose payment came back has only its later payment; the
+ * correction keeps the earlier one.
+ */
+export const paymentsSql = `(
+          select journal_id, booked_on, invoice_id, invoice_no, merchant_id, total, bank_reference, paid_on
+          from invoices where tenant_id = $1 and journal_id is not null
+          union all
+          select payment_journal_id, payment_booked_on, returned.invoice_id, invoice_no, returned.merchant_id, amount,
+            payment_reference, payment_paid_on
+          from corrections returned join invoices on invoices.tenant_id = returned.tenant_id
+            and invoices.invoice_id = returned.invoice_id
+          where returned.tenant_id = $1 and returned.state = 'approved'
+        )`
+
 const documentsSql = `
         select journal_id, 'office' as debit, 'rider:' || collected_by as credit, debt as amount, booked_on
         from cash_handovers where tenant_id = $1 and journal_id is not null
@@ -91,8 +108,10 @@ const documentsSql = `
         select deposit_id, 'bank', 'clearing', -difference, booked_on
         from cash_deposits where tenant_id = $1 and difference <> 0
         union all
-        select journal_id, 'merchant:' || merchant_id, 'bank', total, booked_on
-        from invoices where tenant_id = $1 and journal_id is not null
+        select journal_id, 'merchant:' || merchant_id, 'bank', total, booked_on from ${paymentsSql} payment
+        union all
+        select journal_id, 'bank', 'merchant:' || merchant_id, amount, booked_on
+        from corrections where tenant_id = $1 and journal_id is not null and kind = 'returned_transfer'
         union all
         select charges_journal_id, 'bank', 'merchant:' || merchant_id, charges_due, charges_booked_on
         from invoices where tenant_id = $1 and charges_journal_id is not null`

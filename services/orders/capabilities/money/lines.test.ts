@@ -178,7 +178,7 @@ t.test('lines after a delivery', async t => {
     const first = await submitNext()
     t.equal((await dispute(first)).status, 200)
     for (const waybill_number of ['DM93000037', 'DM93000038'])
-      await post('/compensation', { waybill_number, amount: 300, reason: 'Lost' })
+      await post('/compensation', { waybill_number, amount: 300, reason: 'Lost', delivered_reason: 'Empty' })
     const second = await submitNext()
     t.match((await dispute(second)).body.errors, { 'waybill_numbers.0': ['DM93000037 is disputed already.'] })
     const elsewhere = await post(`/invoice/${second}/dispute/settle`, body)
@@ -220,7 +220,7 @@ t.test('lines after a delivery', async t => {
     t.equal((await compensate(0)).status, 422)
     t.strictSame((await compensate(2000.5)).body.data, { waybill_number: 'DM93000051', amount: 2000.5 })
     t.match((await compensate(1)).body.errors, {
-      waybill_number: [`DM93000051 was compensated with 2000.5 on ${today}.`],
+      waybill_number: [`DM93000051 was compensated with 2000.5 on ${today}: correct that.`],
     })
     t.match(await invoice(), { total: 2000.5 })
     t.equal((await post('/compensation', { waybill_number: 'DM9', amount: 1, reason: 'x' })).status, 404)

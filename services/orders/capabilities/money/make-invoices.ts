@@ -79,7 +79,7 @@ const isUndoneLaterSql = `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
       and later.booked_on > $4::date and later.line_no > line.line_no and (
         later.kind in ('delivery_reversed', 'return_reversed') and later.refers_to <= line.line_no
-          and line.kind <> 'compensated'
+          and line.kind not in ('compensated', 'compensation', 'write_off')
         or later.kind = 'disputed' and later.invoice_id is null))`
 
 /** Takes the lines up to the day $4 for the invoice $3, except those that another invoice takes meanwhile. */
@@ -92,7 +92,7 @@ const takeSql = `
       and ${releasedSql(hasLaterSql('handed_over'), isReversed)}
     returning line.*
   )
-  select count(distinct line.waybill_number)::int as parcels,
+  select count(distinct nullif(line.waybill_number, ''))::int as parcels,
     coalesce(sum(${paidSql}), 0)::float8 as total,
     coalesce(sum(case when charges_apart then ${chargesSql} end), 0)::float8 as charges_due
   from line cross join terms`

@@ -13,12 +13,13 @@ import { nextCursor, readAll } from './book-pages.ts'
 import { formatField, jsonOrCsv, streamCsv } from './csv.ts'
 import { MerchantParams, nullable, sum } from './fields.ts'
 import { foldedBalanceSql } from './fold.ts'
-import { netSql } from './ledger.ts'
+import { netSql, paymentsSql } from './ledger.ts'
 
 const Line = Type.Object({
   booked_on: Day,
   kind: Type.String({
-    description: 'delivered, returned, …; paid: the company paid; charges_paid: you paid; other: none of these.',
+    description:
+      'delivered, returned, …; paid: the company paid; charges_paid, payment_received: you paid; other: none.',
     examples: ['delivered'],
   }),
   waybill_number: nullable(),
@@ -102,6 +103,7 @@ export const merchantAccountRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }>
 
 const accountName = `('merchant:' || $2::bigint)`
 const isInDays = (day: string): string => `${day} >= $3::date and ${day} <= $4::date`
+const isPayment = `kind = 'payment_received'`
 const balanceSql = (day: string): string => `-(${foldedBalanceSql(accountName, day)} + coalesce((
       select sum(debit - credit) from recent where account = ${accountName} and booked_on < ${day}
     ), 0))`
@@ -113,14 +115,18 @@ const balanceSql = (day: string): string => `-(${foldedBalanceSql(accountName, d
  */
 const accountSql = `
   with ${recentSql('$4::date')}, line as (
-    select booked_on, journal_id, waybill_number, line_no, kind, invoice_id, cod as collected,
-      delivery + cod_fee + return_fee as charges, tax, withholding,
-      compensation + adjustment - held as other, 0 as paid, ${netSql} as amount
+    select booked_on, journal_id, nullif(waybill_number, '') as waybill_number, line_no, kind, invoice_id,
+      cod as collected, delivery + cod_fee + return_fee as charges, tax, withholding, case when ${isPayment} then 0
+        else compensation + adjustment - held end as other, case when ${isPayment} then -adjustment else 0 end as paid,
+      ${netSql} as amount
     from money_lines line
     where tenant_id = $1 and merchant_id = $2 and ${isInDays('booked_on')} and kind <> 'handed_over'
     union all
-    select booked_on, journal_id, null, 0, 'paid', invoice_id, 0, 0, 0, 0, 0, total, -total from invoices
-    where tenant_id = $1 and merchant_id = $2 and ${isInDays('booked_on')}
+    select booked_on, journal_id, null, 0, 'paid', invoice_id, 0, 0, 0, 0, 0, total, -total
+    from ${paymentsSql} payment where merchant_id = $2 and ${isInDays('booked_on')}
+    union all
+    select booked_on, journal_id, null, 0, kind, invoice_id, 0, 0, 0, 0, 0, -amount, amount from corrections
+    where tenant_id = $1 and merchant_id = $2 and kind = 'returned_transfer' and ${isInDays('booked_on')}
     union all
     select charges_booked_on, charges_journal_id, null, 0, 'charges_paid', invoice_id, 0, 0, 0, 0, 0, -charges_due,
       charges_due

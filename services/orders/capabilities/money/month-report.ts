@@ -17,7 +17,7 @@ const columns = {
   tax: sum('Tax on both.', 3826.8),
   withholding: sum('The sum withheld for the tax office.', 836),
   compensation: sum('Compensation for lost parcels.', 0),
-  adjustments: sum('Adjustments of disputes.', 100),
+  adjustments: sum('Adjustments of disputes, write-offs and corrections of what was collected.', 100),
   disputed: sum('The sum newly held for disputes, less what was released.', 0),
   paid: sum('The sum paid to the merchant, less what the merchant paid.', 15_977.2),
   other: sum('All other entries.', 0),

@@ -56,6 +56,10 @@ export const nextLineSql = `(
     where newest.tenant_id = line.tenant_id and newest.waybill_number = line.waybill_number
     order by newest.tenant_id desc, newest.waybill_number desc, newest.line_no desc limit 1)`
 
+/** Selects the number of the next line, `line_no`, of the waybill $2, which may have none. */
+export const firstFreeSql = `(
+    select 1 + coalesce(max(line_no), 0) as line_no from money_lines where tenant_id = $1 and waybill_number = $2) next`
+
 /** Is true of a line, `line`, of the tenant $1 with a later line of one of these kinds, such as its reversal. */
 export const hasLaterSql = (...kinds: string[]): string => `exists (
     select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number

@@ -36,6 +36,10 @@ const liveSql = `
       when invoice_id is not null then 'is on an invoice: cancel the invoice first'
       when banked_by is not null or ${hasLaterSql('handed_over')} then
         'was handed over: compensate the merchant, or settle a dispute, instead'
+      when (
+        select sum(cod) from money_lines where tenant_id = $1 and waybill_number = $2 and kind = 'collection'
+          and refers_to = line.line_no
+      ) <> 0 then 'has a correction of what was collected: correct that back first'
       when line_no < any (
         select line_no from money_lines line where tenant_id = $1 and waybill_number = $2 and kind = 'disputed'
           and invoice_id is null and not ${hasLaterSql('released')}

@@ -4,6 +4,7 @@ import type { FindOrder } from '../../core/tracking/read-orders.ts'
 import { balanceRoutes, merchantBalanceRoutes } from './balance-routes.ts'
 import { bankAccountRoutes } from './bank-account-routes.ts'
 import { cashRoutes } from './cash-routes.ts'
+import { correctionRoutes } from './correction-routes.ts'
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
 import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoice-routes.ts'
 import { ledgerRoutes } from './ledger-routes.ts'
@@ -36,6 +37,7 @@ export const companyMoneyRoutes: FastifyPluginAsync<CompanyMoneyOptions> = async
   await app.register(statementRoutes, options)
   await app.register(bankAccountRoutes, options)
   await app.register(ledgerRoutes, options)
+  await app.register(correctionRoutes, options)
   await app.register(monthRoutes, options)
   await app.register(payoutRoutes, options)
   await app.register(staffMoneyRoutes, options)

@@ -125,7 +125,7 @@ const versionLinesSql = `
     where tenant_id = $1 and invoice_id = $2 and version = $3
   ) listed join money_lines line on line.tenant_id = $1 and line.waybill_number = listed.waybill_number
     and line.line_no = listed.line_no
-  order by line.waybill_number, line.line_no`
+  order by waybill_number, line_no`
 
 export const CreditNote = Type.Object(
   {

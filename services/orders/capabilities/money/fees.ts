@@ -31,6 +31,10 @@ const parcelsSql = (kind: string, reversal: string, columns: string, more = ''):
           ) agreed
         where is_booked is not true`
 
+/** Computes the COD fee of an amount that a recipient paid. */
+export const feeSql = (paid: string): string =>
+  `case when ${paid} > 0 then round(greatest(${paid} * fee_percent / 100, fee_min), decimals) else 0 end`
+
 const common = `tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, tax, booked_on, staff_name,
       tax_percent, withholding_percent`
 
@@ -47,7 +51,7 @@ const deliveryLinesSql = `
       round(paid * withholding_percent / 100, decimals), method, case when method = 'cash' then 'rider:' || $8::text
         when method is not null then 'clearing' end, reason
     from (
-      select *, case when paid > 0 then round(greatest(paid * fee_percent / 100, fee_min), decimals) else 0 end as fee,
+      select *, ${feeSql('paid')} as fee,
         case when paid > 0 then coalesce(given_method, 'cash') end as method
       from (${parcelsSql(
         'delivered',
