@@ -36,9 +36,9 @@ const noPerson = new RegExp(
 /** Lists words of taxes, discounts, quantities, fees, prices of one item, and of what is paid: none is the COD. */
 const noCod = new RegExp(
   String.raw`\b(tax|vat|discount|coupon|qty|quantity|count|fees?|charges?|commission|cost|price|rate|` +
-    String.raw`items?|refund|paid|received|remitted|settled|advance|deposit|date|status|method|type|` +
+    `items?|refund|paid|received|remitted|settled|advance|deposit|date|status|method|type|` +
     String.raw`mode|by|no|id|name)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|අත්තිකාරම්|வரி|தள்ளுபடி|கட்டண|விலை|` +
-    String.raw`அளவு|முன் ?பண`,
+    `அளவு|முன் ?பண`,
   'u',
 )
 /** Lists totals that are none of one item, or are left after what noCod names. */
