@@ -183,7 +183,7 @@ if (browser) {
 
   t.test('a correction is made with the fields of its kind, and a second person approves it', async t => {
     await page.goto(`${url}#/corrections`)
-    await page.getByLabel('Line').selectOption('compensation')
+    await page.getByLabel('What to correct').selectOption('compensation')
     await page.getByLabel('Waybill number').fill(lost)
     await page.getByLabel('Amount').fill('-800.50')
     await page.getByLabel('Reason').fill('Found in Galle')
@@ -202,7 +202,7 @@ if (browser) {
       },
     )
     t.equal(status, 200)
-    await page.getByLabel('Line').selectOption('returned_transfer')
+    await page.getByLabel('What to correct').selectOption('returned_transfer')
     await page.getByLabel('Invoice', { exact: true }).fill('NONE')
     await page.getByLabel('Reason').fill('The account is closed')
     await page.getByRole('button', { name: 'Correct the books' }).click()

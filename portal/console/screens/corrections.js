@@ -33,8 +33,8 @@ const columns = onDone => [
   ),
   column(
     t('status'),
-    row => html`<${Badge} kind=${badges[row.state] ?? 'neutral'}>${row.state === 'waiting' ? t('correction.waiting') : named('invoice', row.state)}<//> ${row.decided_by}
-      <${Decide} of=${row} onDone=${onDone} />`,
+    row => html`<div><${Badge} kind=${badges[row.state] ?? 'neutral'}>${row.state === 'waiting' ? t('correction.waiting') : named('invoice', row.state)}<//> ${row.decided_by}
+      <${Decide} of=${row} onDone=${onDone} /></div>`,
   ),
 ]
 
@@ -55,7 +55,7 @@ const Make = ({ onDone }) => {
   const options = Object.keys(subjects).map(id => ({ id, label: t(`money.${id}`) }))
   const amount = { name: 'amount', label: t('cash.amount'), type: 'number', step: smallest(), required: true }
   const fields = [
-    { name: 'kind', label: t('money.line'), options },
+    { name: 'kind', label: t('correction.kind'), options },
     subjects[kind](),
     ...(kind === 'returned_transfer' ? [] : [{ ...amount, hint: t('correction.hint') }]),
     ...(kind === 'payment_received'

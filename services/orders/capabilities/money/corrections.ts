@@ -154,7 +154,7 @@ export const makeCorrection = async (tx: Tx, { tenant, by, body }: Call<NewCorre
   const { now } = await readClock(tx, tenant)
   const { rows } = await tx.client.query(insertSql, [
     ...[tenant, body.kind, merchant_id, waybill_number, amount, body.reason, body.bank_reference, by.name, now],
-    invoice?.invoice_id,
+    ...(invoice ? await readPayment(tx, tenant, invoice) : Array(5).fill(null)),
   ])
   return done(tx, tenant, rows[0].correction_id)
 }
@@ -162,9 +162,14 @@ export const makeCorrection = async (tx: Tx, { tenant, by, body }: Call<NewCorre
 const insertSql = `
   insert into corrections (tenant_id, kind, merchant_id, waybill_number, amount, reason, bank_reference, made_by,
     made_at, invoice_id, payment_journal_id, payment_booked_on, payment_reference, payment_paid_on)
-  select $1, $2, $3, $4, $5, $6, $7, $8, $9, paid.invoice_id, journal_id, booked_on, paid.bank_reference, paid_on
-  from tenants left join invoices paid on paid.tenant_id = $1 and paid.invoice_id = $10
-  where tenants.tenant_id = $1 returning correction_id`
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) returning correction_id`
+
+/** Reads the payment of an invoice, in the order of the columns above. */
+const readPayment = async (tx: Tx, tenant: string, { invoice_id, bank_reference, paid_on }: InvoiceRow) => {
+  const text = 'select journal_id, booked_on::text from invoices where tenant_id = $1 and invoice_id = $2'
+  const { rows } = await tx.client.query(text, [tenant, invoice_id])
+  return [invoice_id, rows[0].journal_id, rows[0].booked_on, bank_reference, paid_on]
+}
 
 type Stored = Correction & { invoice_id: string | null; payment_journal_id: string | null }
 
