@@ -33,7 +33,8 @@ const columns = onDone => [
   ),
   column(
     t('status'),
-    row => html`<div><${Badge} kind=${badges[row.state] ?? 'neutral'}>${row.state === 'waiting' ? t('correction.waiting') : named('invoice', row.state)}<//> ${row.decided_by}
+    row => html`<div><${Badge} kind=${badges[row.state] ?? 'neutral'}>
+      ${row.state === 'waiting' ? t('correction.waiting') : named('invoice', row.state)}<//> ${row.decided_by}
       <${Decide} of=${row} onDone=${onDone} /></div>`,
   ),
 ]
