@@ -11,10 +11,8 @@ export const lineColumns = () => [
   column(
     t('money.line'),
     row =>
-      html`<${Two}
-        first=${named('money', row.kind)}
-        second=${[row.booked_on, row.reason].filter(Boolean).join(', ')}
-      />`,
+      html`<${Two} first=${named('money', row.kind)}
+      second=${[row.booked_on, row.reason].filter(Boolean).join(', ')} />`,
   ),
   column(t('money.collected'), row => companyMoney(row.collected), 'number'),
   column(

@@ -34,8 +34,7 @@ const columns = onDone => [
   column(
     t('status'),
     row => html`<div><${Badge} kind=${badges[row.state] ?? 'neutral'}>
-        ${row.state === 'waiting' ? t('correction.waiting') : named('invoice', row.state)}
-      <//> ${row.decided_by}
+      ${row.state === 'waiting' ? t('correction.waiting') : named('invoice', row.state)}<//> ${row.decided_by}
       <${Decide} of=${row} onDone=${onDone} /></div>`,
   ),
 ]
