@@ -39,13 +39,8 @@ export const ParcelMoney = ({ order }) => {
     ${
       may('compensateParcel') &&
       html`<${FoldedForm} title=${t('money.compensate')} id="compensation"
-<<<<<<< HEAD
-      fields=${[amount, reasonField(), ...(isDelivered ? [delivered] : [])]} path="/compensation"
-      toBody=${toBody} onDone=${found.reload} />`
-=======
       fields=${[amount, reasonField(), ...(isDelivered ? [delivered] : [])]}
       path="/compensation" toBody=${toBody} onDone=${found.reload} />`
->>>>>>> wt-fixes
     }
   <//>`
 }
