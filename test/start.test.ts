@@ -177,6 +177,19 @@ t.test('names a port in use and its setting, and leaves nothing running', async 
   t.notOk(await responds(`http://127.0.0.1:${settings.EMBEDDED_POSTGRES_PORT}`), 'no Postgres is left running')
 })
 
+t.test('prints help, and refuses what it does not know', async t => {
+  const { npm, settings } = await prepare(t)
+  for (const [word, status, wanted] of [
+    ['--help', 0, /npm start +starts orders[^]*DATA_DIR/],
+    ['--port', 2, /npm start does not know --port/],
+  ] as const) {
+    const run = npm('start', [word])
+    t.same(await run.ended, [status, null])
+    t.match(run.output(), wanted)
+  }
+  t.same(await readdir(settings.DATA_DIR), [])
+})
+
 t.test('npm run demo without a running stack names the remedy', async t => {
   const { npm } = await prepare(t)
   const run = npm('demo')
