@@ -5,7 +5,7 @@ import { findStart, folder } from './start-lock.mjs'
 const given = process.argv.slice(2)
 if (given.length > 0) {
   const isHelp = given.some(word => word === '--help' || word === '-h')
-  const help = `npm start     starts orders, the notifier, the messaging API's simulator and a Postgres, with a demo company
+  const help = `npm start     starts orders, the notifier, a simulator and a Postgres, with a demo company
 npm run demo  books, moves and messages beside it, in another terminal
 
 It takes no arguments. The environment may set DATA_DIR (.data), ORDERS_PORT, NOTIFIER_PORT, SIMULATOR_PORT,
