@@ -6,7 +6,6 @@ import { ErrorBody, httpError, invalid, isHttpError, toBody } from '@courier/sha
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import courier from '../../package.json' with { type: 'json' }
 import { createDigests } from './digest.ts'
 import { buildRequest, createTools, type Tools } from './tools.ts'
 
@@ -90,7 +89,7 @@ const serve = async (request: FastifyRequest, tools: Tools, callTool: CallTool):
   // Takes 35 MB and a fifth of a second, which processes without agents save.
   const sdk = await import('@modelcontextprotocol/server')
   const create = () => {
-    const about = { name: 'courier', version: courier.version }
+    const about = { name: 'courier', version: request.server.swagger().info.version }
     const server = new sdk.Server(about, { capabilities: { tools: {} }, instructions })
     const list = [...tools.values()].map(tool => tool.listed) as never
     server.setRequestHandler('tools/list', async () => ({ tools: list }))

@@ -128,6 +128,9 @@ export const settleBatch = async (
   if (rows[0]) return refuse('bank_reference', `${bank_reference} settled ${rows[0].batch_no}. Give another one.`)
   const { today } = await readClock(tx, tenant)
   if (paid_on > today) return refuse('paid_on', `The day must be ${today} or before: nothing is paid on a later day.`)
+  const made = await tx.client.query(madeOnSql, [tenant, batch_no])
+  const { day } = made.rows[0]
+  if (paid_on < day) return refuse('paid_on', `The day must be ${day} or later: the batch was made on that day.`)
   const numbers = items.flatMap(item => (item.state === 'open' ? item.invoice_no : []))
   await lockRun(tx, tenant, numbers)
   for (const number of numbers) {
@@ -143,6 +146,9 @@ export const settleBatch = async (
   return done(tx, tenant, batch_no)
 }
 
+const madeOnSql = `
+  select (made_at at time zone time_zone)::date::text as day from payout_batches join tenants using (tenant_id)
+  where tenant_id = $1 and batch_no = $2`
 const sameReferenceSql = 'select batch_no from payout_batches where tenant_id = $1 and bank_reference = $2'
 
 /**

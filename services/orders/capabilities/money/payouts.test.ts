@@ -204,8 +204,13 @@ t.test('the pay run', async t => {
     const cod = 1000
     await act(batch, 'release')
     t.equal((await act(batch, 'fail', { invoice_nos: [due[3]], reason: 'Closed' })).status, 200)
-    const early = await act(batch, 'settle', { bank_reference: 'B1', paid_on: '2099-01-01' })
-    t.match([early.status, early.body.errors], [422, { paid_on: [/^The day must be .* or before/] }])
+    for (const [paid_on, sentence] of [
+      ['2099-01-01', /^The day must be .* or before/],
+      ['2026-01-01', /^The day must be .* or later: the batch was made on that day/],
+    ] as const) {
+      const wrong = await act(batch, 'settle', { bank_reference: 'B1', paid_on })
+      t.match([wrong.status, wrong.body.errors], [422, { paid_on: [sentence] }])
+    }
     const responses = await Promise.all(Array.from({ length: 8 }, () => act(batch, 'settle', paid('B1'))))
     for (const { status, body } of responses) t.equal(status, 200, JSON.stringify(body))
     const { data } = (await staffGet(`/payout/${batch}`)).body
