@@ -22,14 +22,20 @@ export const servePages = (app: FastifyInstance, start: Start): void => {
     app.get(`/docs/${path}`, hidden, async (_request, reply: FastifyReply) =>
       reply.type('text/markdown; charset=utf-8').send(await readFile(join(folder, path))),
     )
-  app.get('/llms.txt', hidden, (request, reply: FastifyReply) =>
-    reply.type('text/plain; charset=utf-8').send(listPages(start, request)),
-  )
+  let titles: readonly string[] | undefined
+  app.get('/llms.txt', hidden, (request, reply: FastifyReply) => {
+    titles ??= start.pages.map(readTitle)
+    return reply.type('text/plain; charset=utf-8').send(listPages(start, titles, request))
+  })
 }
 
 /** Writes the list in the form of llmstxt.org. */
-const listPages = ({ title, description, pages, audiences }: Start, { publicUrl }: FastifyRequest): string => {
-  const read = pages.map(page => `- [${readTitle(page)}](${publicUrl}/docs/${page}.md)`)
+const listPages = (
+  { title, description, pages, audiences }: Start,
+  titles: readonly string[],
+  { publicUrl }: FastifyRequest,
+): string => {
+  const read = pages.map((page, index) => `- [${titles[index]}](${publicUrl}/docs/${page}.md)`)
   const documents = audiences.map(each => `- [${each.title}](${publicUrl}/docs/${each.name}/json): ${each.description}`)
   const all = `- [All requests](${publicUrl}/openapi.json)`
   return [`# ${title}`, `> ${description}`, '## Pages', read.join('\n'), '## OpenAPI', [all, ...documents].join('\n')]
