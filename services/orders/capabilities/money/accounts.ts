@@ -3,7 +3,7 @@ import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
 
 // Lists the accounts of the ledger and their balances (docs/money.md#accounts).
 
-export const accountTypes = ['asset', 'liability', 'equity', 'income', 'expense', 'other'] as const
+const accountTypes = ['asset', 'liability', 'equity', 'income', 'expense', 'other'] as const
 type AccountType = (typeof accountTypes)[number]
 
 /** Gives each account, without the name or id after a colon, its type. */

@@ -14,8 +14,7 @@ const collectedSql = `
   select line_no as refers_to, line.tax_percent, line.withholding_percent, line.cod + coalesce(corrected.cod, 0) as cod,
     line.cod_fee + coalesce(corrected.cod_fee, 0) as cod_fee, line.tax + coalesce(corrected.tax, 0) as tax,
     line.withholding + coalesce(corrected.withholding, 0) as withholding, line.delivery,
-    coalesce(cod_fee_percent, 0) as fee_percent, coalesce(cod_fee_min, 0) as fee_min,
-    ${decimalsSql('currency')} as decimals
+    fee_percent, fee_min, ${decimalsSql('currency')} as decimals
   from money_lines line join tenants on tenants.tenant_id = line.tenant_id
     join orders moved on moved.tenant_id = line.tenant_id and moved.waybill_number = line.waybill_number
     cross join lateral (

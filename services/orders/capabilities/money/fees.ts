@@ -24,10 +24,7 @@ const parcelsSql = (kind: string, reversal: string, columns: string, more = ''):
               ${decimalsSql('currency')} as decimals
             from clock cross join tenants where tenants.tenant_id = $1 offset 0
           ) today
-          cross join lateral (
-            select coalesce(cod_fee_percent, 0) as fee_percent, coalesce(cod_fee_min, 0) as fee_min, return_fee,
-              each_return_kg
-            from (${agreedTermsSql}) terms
+          cross join lateral (${agreedTermsSql}
           ) agreed
         where is_booked is not true`
 

@@ -6,10 +6,13 @@ interface Terms {
   readonly fees: readonly number[]
 }
 
-/** Selects the fees that held when the order `moved` was booked (docs/money.md#what-a-parcel-costs). */
+/**
+ * Selects the fees that held when the order `moved` was booked (docs/money.md#what-a-parcel-costs). Without a card the
+ * COD fee is 0 and the others are null.
+ */
 export const agreedTermsSql = `
-              select coalesce(former.cod_fee_percent, card.cod_fee_percent) as cod_fee_percent,
-                coalesce(former.cod_fee_min, card.cod_fee_min) as cod_fee_min,
+              select coalesce(former.cod_fee_percent, card.cod_fee_percent, 0) as fee_percent,
+                coalesce(former.cod_fee_min, card.cod_fee_min, 0) as fee_min,
                 coalesce(former.return_fee, card.return_fee) as return_fee,
                 coalesce(former.each_return_kg, card.each_return_kg) as each_return_kg
               from (

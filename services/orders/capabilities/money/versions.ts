@@ -31,7 +31,7 @@ type Version = Static<typeof Version>
 type Line = Static<typeof InvoiceLine>
 
 /** Holds the parties of a document as they were on its day. Documents leave out what is null. */
-export interface Letterhead {
+interface Letterhead {
   readonly company: string
   readonly company_address: string | null
   readonly company_tax_number: string | null
@@ -93,7 +93,7 @@ const insertSql = `
     waybill_numbers, line_nos, credit_note_no, credited, reason)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
 
-export interface StoredVersion extends Version {
+interface StoredVersion extends Version {
   readonly letterhead: Letterhead
 }
 
