@@ -5,7 +5,7 @@ import t from 'tap'
 import { root } from '../dev/settings.ts'
 import { build } from '../services/notifier/test/portal.ts'
 import { changeTypes } from '../services/orders/capabilities/feed/change-types.ts'
-import { readFaceFiles } from '../shared/edge/face.ts'
+import { readFaceFiles } from '../shared/edge/portal-face.ts'
 
 t.test('serves the console’s files under a policy that admits no foreign script', async t => {
   const { app } = await build(t, undefined, undefined, {}, { ordersPublicUrl: 'https://orders.example/below' })

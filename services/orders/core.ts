@@ -1,7 +1,7 @@
 import type { Edge } from '@courier/shared/edge/server.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
-import { createSlices } from '@courier/shared/slices.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
+import { createSlices } from '@courier/shared/work-slices.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'

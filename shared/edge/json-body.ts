@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { httpError } from '../errors/errors.ts'
-import { createSlices } from '../slices.ts'
+import { createSlices } from '../work-slices.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

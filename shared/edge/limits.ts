@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { atMost } from '../at-most.ts'
 import { type HttpError, httpError } from '../errors/errors.ts'
+import { atMost } from '../lru-limit.ts'
 
 const windowSeconds = 60
 

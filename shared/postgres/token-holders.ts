@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import { atMost } from '../at-most.ts'
+import { atMost } from '../lru-limit.ts'
 import { type AnyTransaction, findTenantIds, inTenant, withoutDoubt } from './database.ts'
 import { batchReads, batchRequests } from './request-batcher.ts'
 import { hashToken, mayBeToken } from './tokens.ts'

@@ -1,7 +1,7 @@
-import { atMost } from '@courier/shared/at-most.ts'
 import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import { maxTokensPerRequest } from '@courier/shared/contract/staff-tokens.ts'
 import { httpError } from '@courier/shared/errors/errors.ts'
+import { atMost } from '@courier/shared/lru-limit.ts'
 import { findTenantIds } from '@courier/shared/postgres/database.ts'
 import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
 import { type FindTokenHolder, rememberCallers } from '@courier/shared/postgres/token-holders.ts'

@@ -1,4 +1,4 @@
-import { atMost } from '@courier/shared/at-most.ts'
+import { atMost } from '@courier/shared/lru-limit.ts'
 import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { type Keyring, tryOpen, VaultError } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'

@@ -1,7 +1,7 @@
 import { unauthenticated } from '@courier/shared/access/authenticate.ts'
-import { atMost } from '@courier/shared/at-most.ts'
 import { readAddress, refusal } from '@courier/shared/edge/addresses.ts'
 import { Limit, rateLimited } from '@courier/shared/edge/limits.ts'
+import { atMost } from '@courier/shared/lru-limit.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { readSignature } from './verify.ts'

@@ -1,4 +1,4 @@
-import { atMost } from '@courier/shared/at-most.ts'
+import { atMost } from '@courier/shared/lru-limit.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { atMost } from '@courier/shared/at-most.ts'
+import { atMost } from '@courier/shared/lru-limit.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { LRUCache } from 'lru-cache'

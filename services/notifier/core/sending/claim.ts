@@ -12,7 +12,7 @@ import { joinParcels, keepOldest } from './join-parcels.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
 import { type Blocked, findBlockReason } from './pre-send-check.ts'
-import { countTokens, type TokenBucket } from './token-bucket.ts'
+import { countTokens, type TokenBucket } from './rate-limit.ts'
 
 interface ClaimOptions extends MarkOptions {
   readonly room: number

@@ -3,7 +3,7 @@ import { marketingStopped } from '../messaging-api/error-table.ts'
 import type { Accepted, Failed } from '../messaging-api/responses.ts'
 import type { ClaimedMessage } from './message.ts'
 import type { SendOutcome } from './outcomes.ts'
-import { chooseRest } from './token-bucket.ts'
+import { chooseRest } from './rate-limit.ts'
 
 /** Describes an effect of a response beyond its own message. */
 export type Effect =

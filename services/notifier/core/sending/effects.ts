@@ -10,7 +10,7 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import { holdTemplate } from '../templates/queries.ts'
 import type { Effect } from './decide.ts'
 import type { ClaimedMessage } from './message.ts'
-import { slowDown } from './token-bucket.ts'
+import { slowDown } from './rate-limit.ts'
 
 interface EffectCause extends Person {
   readonly messageId: string

@@ -2,11 +2,11 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { claimMessages } from './claim.ts'
+import { ThroughputEstimate } from './claim-ahead.ts'
 import type { ClaimedMessage } from './message.ts'
 import { type SendOutcome, storeValidOutcomes } from './outcomes.ts'
 import { storeBlocked } from './pre-send-check.ts'
 import { sweep } from './sweep.ts'
-import { ThroughputEstimate } from './throughput.ts'
 
 export interface QueueOptions {
   readonly pool: pg.Pool

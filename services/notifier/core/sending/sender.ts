@@ -1,4 +1,4 @@
-import { atMost } from '@courier/shared/at-most.ts'
+import { atMost } from '@courier/shared/lru-limit.ts'
 import { inTenant, retryDeadlocks } from '@courier/shared/postgres/database.ts'
 import { inSpans, readTraceId, type Tracer } from '@courier/shared/traces.ts'
 import { VaultError } from '@courier/shared/vault.ts'

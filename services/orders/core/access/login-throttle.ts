@@ -1,5 +1,5 @@
-import { atMost } from '@courier/shared/at-most.ts'
 import { Limit } from '@courier/shared/edge/limits.ts'
+import { atMost } from '@courier/shared/lru-limit.ts'
 import { LRUCache } from 'lru-cache'
 
 /** Limits an account's successful logins a minute from one network: programs may log in before each request. */

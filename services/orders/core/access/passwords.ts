@@ -1,6 +1,6 @@
 import { argon2, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
-import { atMost } from '@courier/shared/at-most.ts'
+import { atMost } from '@courier/shared/lru-limit.ts'
 import { LRUCache } from 'lru-cache'
 
 /** Follows OWASP's parameters for argon2id: 19 MiB, two passes, one lane. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createSlices } from './slices.ts'
+import { createSlices } from './work-slices.ts'
 
 t.test('each round of the event loop gives one of many tasks a slice, in turn', async t => {
   const nextSlice = createSlices()

@@ -1,4 +1,7 @@
-/** Limits the rate of a number. The row of its channel stores the bucket. Each message costs one token. */
+/**
+ * Limits the rate of a number and chooses its pause after error 130429. The row of its channel stores the bucket. Each
+ * message costs one token.
+ */
 export interface TokenBucket {
   readonly rate: number
   /** Counts the tokens left at `at`, including fractions of a token. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ThroughputEstimate } from './throughput.ts'
+import { ThroughputEstimate } from './claim-ahead.ts'
 
 /** Creates an estimate, with a response at each of these times. */
 const createEstimate = (...times: number[]): ThroughputEstimate => {

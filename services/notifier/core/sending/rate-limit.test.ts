@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { computeRate, countTokens, slowDown, type TokenBucket } from './token-bucket.ts'
+import { computeRate, countTokens, slowDown, type TokenBucket } from './rate-limit.ts'
 
 const start = new Date('2026-11-21T00:00:00Z')
 const after = (milliseconds: number): Date => new Date(start.getTime() + milliseconds)
