@@ -25,8 +25,8 @@ const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'
 const onlyInAll = [
   /^(trust|bench)\//,
   /^test\/(compose|console|console-[a-z]+|desk|desk-(killed|programs)|docs-page|examples|imports|ops-programs|pgbouncer|portal-none|restored|secrets|simulator-page|start|traces|tracking-page|two-notifiers|upgrade)\.test\.ts$/,
-  /^services\/notifier\/(.*\/)?(apply-rules|costs|crash|fair|keys|late-outcomes|portfolio-days|proven-numbers|queue-hazards|recipient-pause|replies|replies-address|send-command|stopping|webhooks-cost|webhooks-load|webhooks-storm)\.test\.ts$/,
-  /^services\/orders\/(.*\/)?(admin|catalogue-memory|closing|cors|labels|login-floods|lost-responses|merchants|messaging|on-citus|process|provisioning|relay-failures|relay-processes|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
+  /^services\/notifier\/(.*\/)?(apply-rules|costs|crash|fair|keys|late-outcomes|portfolio-days|process|proven-numbers|queue-hazards|recipient-pause|replies|replies-address|send-command|stopping|webhooks-cost|webhooks-load|webhooks-storm)\.test\.ts$/,
+  /^services\/orders\/(.*\/)?(admin|catalogue-memory|closing|cors|labels|login-floods|lost-responses|merchants|messaging|on-citus|payouts-killed|process|provisioning|relay-failures|relay-processes|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
   /^dev\/(install|sbom|seam|test)\.test\.ts$/,
 ]
 /** Lists the tests that --all also runs on Citus, if TEST_CITUS_URL names a cluster. */
@@ -87,7 +87,7 @@ const running = new Set<number>()
 const runFile = async (file: string, env: NodeJS.ProcessEnv): Promise<Result> => {
   const started = performance.now()
   const [path = '', ...words] = file.split(' ')
-  const child = spawn(process.execPath, ['--enable-source-maps', resolve(root, path), ...words], {
+  const child = spawn(process.execPath, [resolve(root, path), ...words], {
     cwd: root,
     env,
     detached: true,

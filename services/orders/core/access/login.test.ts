@@ -266,29 +266,6 @@ t.test('refuses a malformed proxy address at startup', t => {
   t.end()
 })
 
-t.test('200 logins at one moment succeed: from one office, or of one company from everywhere', async t => {
-  const { login } = await open(t)
-  const logInAtOnce = async (count: number, attempt: (index: number) => ReturnType<typeof login>) => {
-    const responses = await Promise.all(Array.from({ length: count }, (_, index) => attempt(index)))
-    const [busy] = responses.filter(({ status }) => status === 503)
-    return { busy, statuses: Map.groupBy(responses, ({ status }) => status) }
-  }
-  const office = await logInAtOnce(200, () => login(shop))
-  t.strictSame([...office.statuses.keys()], [200])
-  // An unknown account costs the hash that a person's first login costs.
-  const company = await logInAtOnce(200, index =>
-    login({ email: `p${index}@example.com`, password: 'x' }, { remoteAddress: `2001:db8:0:${index.toString(16)}::1` }),
-  )
-  t.strictSame([...company.statuses.keys()], [422])
-  const { statuses, busy } = await logInAtOnce(540, () => login(shop, { remoteAddress: '192.0.2.1' }))
-  t.strictSame([statuses.get(200)?.length, statuses.get(503)?.length], [513, 27], 'one login runs and 512 wait')
-  t.match(busy, {
-    headers: { 'retry-after': '2' },
-    body: { message: 'Too many logins at once. Repeat the request.' },
-  })
-  t.equal((await login(shop)).status, 200)
-})
-
 t.test('attempts are forgotten after a minute', t => {
   let time = 1_000_000
   const throttle = createLoginThrottle(2, 1000, () => time)
