@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module'
 import { type Logger, type LoggerOptions, pino } from 'pino'
-import pretty from 'pino-pretty'
 
 /**
  * Creates a logger that writes JSON lines to standard output. On a terminal, except in production, it writes readable
@@ -11,7 +11,9 @@ export const createLogger = (
   isForPeople = process.stdout.isTTY && process.env.NODE_ENV !== 'production',
 ): Logger => {
   const options: LoggerOptions = { level, base: { service }, serializers: { err: describeError } }
-  return isForPeople ? pino({ ...options, hooks: withoutRequests }, pretty(readable)) : pino(options)
+  if (!isForPeople) return pino(options)
+  const pretty = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
+  return pino({ ...options, hooks: withoutRequests }, pretty(readable))
 }
 
 const readable = {

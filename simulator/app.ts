@@ -60,7 +60,7 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
   app.addHook('onClose', async () => forget(world))
 
   handleErrors(app)
-  await docs(app, api)
+  docs(app, api)
   await app.register(healthRoutes, { isReady: async () => {} })
   await app.register(pageRoutes)
   await app.register(controlRoutes, { prefix: '/control', control })

@@ -39,7 +39,7 @@ type Paths = Record<string, Record<string, Operation>>
 
 /** Describes the parts of an OpenAPI document that this file uses. */
 export interface OpenApi {
-  info: { title: string; description?: string }
+  info: { title: string; version: string; description?: string }
   tags: { name: string; description: string }[]
   paths: Paths
   webhooks?: Paths

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Audience } from './docs-page.ts'
+import type { Audience } from './description.ts'
 
 const folder = resolve(import.meta.dirname, '../../docs')
 const hidden = { schema: { hide: true } }

@@ -11,7 +11,8 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { type ApiDescription, docs } from '../api-docs/docs.ts'
+import type { ApiDescription } from '../api-docs/description.ts'
+import { docs } from '../api-docs/docs.ts'
 import type { Tracer } from '../traces.ts'
 import { type AddressLimits, limitAddresses } from './addresses.ts'
 import { type BytesInFlight, limitBytesInFlight, refuseLargeBodies, smallBodyBytes } from './bodies.ts'
@@ -114,7 +115,7 @@ export const createServer = async (options: ServerOptions) => {
     reply.headers(securityHeaders)
     done()
   })
-  await docs(app, options.api, options)
+  docs(app, options.api, options)
   serveMetrics(app, options.registry)
   await app.register(healthRoutes, { isReady: options.isReady })
   return app
