@@ -144,6 +144,19 @@ if (browser) {
     t.strictSame([refused, problems], [[], []])
   })
 
+  t.test('without books the console shows balances, and no statement', async t => {
+    const { url, refused, watch } = await start(t, 'labels,money', 'none')
+    const { page, problems } = await openConsole(t, browser, url)
+    watch(page)
+    await signIn(page)
+    await page.goto(`${url}#/merchants/1`)
+    await page.getByRole('region', { name: 'Balance' }).getByText('LKR 0').first().waitFor()
+    await page.getByRole('heading', { name: 'Bank account' }).waitFor()
+    t.equal(await page.getByRole('heading', { name: 'Statement of account' }).count(), 0)
+    await showScreen(t, page, 'no-books-merchant')
+    t.strictSame([refused, problems], [[], []])
+  })
+
   t.test('some capabilities bring only their own buttons', async t => {
     const { url, deskUrl, refused, watch } = await start(t, 'labels,editing', 'timeline,inbox')
     const { open, problems: ofDesk } = await openDesk(t, browser, deskUrl)

@@ -42,11 +42,9 @@ const operations: Record<Name, string[]> = {
     ...['GET shop/order/finance', 'GET shop/invoice', 'GET shop/invoice/{invoice_no}'],
     ...['shop', '/api/staff'].map(side => `GET ${side}/credit-note/{credit_note_no}`),
     ...['approve', 'dispute'].map(step => `POST shop/invoice/{invoice_no}/${step}`),
-    ...['accounts', 'trial-balance', 'journal', 'month'].map(books => `GET /api/staff/ledger/${books}`),
-    ...['GET shop/account', 'GET /api/staff/merchant/{merchant_id}/account'],
     ...['GET /api/staff/cash/person', 'POST /api/staff/cash/transfer'],
     ...['GET /api/staff/cash', 'GET /api/staff/cash/handover', 'POST /api/staff/cash/handover'],
-    ...['POST /api/staff/cash/handover/{handover_id}/settle', 'POST /api/staff/cash/deposit', 'GET /api/staff/ledger'],
+    ...['POST /api/staff/cash/handover/{handover_id}/settle', 'POST /api/staff/cash/deposit'],
     ...['GET', 'POST'].map(method => `${method} /api/staff/merchant/{merchant_id}/bank-account`),
     'POST /api/staff/merchant/{merchant_id}/bank-account/confirm',
     ...['GET /api/staff/payout', 'POST /api/staff/payout', 'GET /api/staff/order/{waybill}/money'],
@@ -59,6 +57,10 @@ const operations: Record<Name, string[]> = {
     ...['submit', 'approve', 'reject', 'cancel', 'charges', 'dispute/settle'].map(
       step => `POST /api/staff/invoice/{invoice_no}/${step}`,
     ),
+  ],
+  books: [
+    ...['', '/accounts', '/trial-balance', '/journal', '/month'].map(report => `GET /api/staff/ledger${report}`),
+    ...['GET shop/account', 'GET /api/staff/merchant/{merchant_id}/account'],
   ],
   editing: ['PATCH shop/order/{waybill}', 'PATCH /api/staff/order/{waybill}'],
   failures: ['shop', '/api/staff'].flatMap(side => [
@@ -116,7 +118,12 @@ t.test('without capabilities the document has the operations of the core alone',
 })
 
 t.test('a list adds the operations of what it names, and of nothing else', async t => {
-  const settings = [...names.filter(name => !('needs' in capabilities[name])), 'labels,money', 'feed, editing,failures']
+  const settings = [
+    ...names.filter(name => !('needs' in capabilities[name])),
+    'labels,money',
+    'labels,money,books',
+    'feed, editing,failures',
+  ]
   for (const setting of [...settings, names.join()]) {
     const wanted = setting.split(',').flatMap(name => operations[name.trim() as Name])
     t.same(new Set(await listOperations(setting)), new Set([...core, ...wanted]), setting)
@@ -160,6 +167,7 @@ t.test('an unknown name, or one without what it needs, is an error of the settin
     })
   const lacking = (sentence: string) => ({ message: `ORDERS_CAPABILITIES must name what others need: ${sentence}` })
   t.throws(() => read('money'), lacking('money needs labels'))
+  t.throws(() => read('labels,books'), lacking('books needs money'))
   t.throws(
     () => read('customer-actions,money'),
     lacking('customer-actions needs editing, customer-actions needs failures, money needs labels'),

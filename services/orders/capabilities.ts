@@ -27,6 +27,7 @@ export const capabilities = {
     needs: ['labels'],
     companyFields: moneyFields,
   },
+  books: { load: async () => (await import('./capabilities/books/capability.ts')).books, needs: ['money'] },
   editing: { load: async () => (await import('./capabilities/editing/capability.ts')).editing },
   failures: {
     load: async () => (await import('./capabilities/failures/capability.ts')).failures,

@@ -7,11 +7,7 @@ import { cashRoutes } from './cash-routes.ts'
 import { correctionRoutes } from './correction-routes.ts'
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
 import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoice-routes.ts'
-import { ledgerRoutes } from './ledger-routes.ts'
-import { accountRoutes, merchantAccountRoutes } from './merchant-account.ts'
-import { monthRoutes } from './month-report.ts'
 import { payoutRoutes } from './payout-routes.ts'
-import { statementRoutes } from './statement-routes.ts'
 
 interface MerchantMoneyOptions extends InvoiceOptions {
   readonly findOrder: FindOrder
@@ -21,7 +17,6 @@ interface MerchantMoneyOptions extends InvoiceOptions {
 export const merchantMoneyRoutes: FastifyPluginAsync<MerchantMoneyOptions> = async (app, options) => {
   await app.register(financeStatusRoutes, options)
   await app.register(balanceRoutes, options)
-  await app.register(accountRoutes, options)
   await app.register(parcelMoneyRoutes, options)
   await app.register(merchantInvoiceRoutes, options)
 }
@@ -31,17 +26,13 @@ interface CompanyMoneyOptions extends InvoiceOptions {
   readonly onChanged: (tenant: string) => void
 }
 
-/** Serves the company's money to its staff: cash, ledger, pay runs, parcels, balances, invoices. */
+/** Serves the company's money to its staff: cash, corrections, pay runs, parcels, balances, invoices. */
 export const companyMoneyRoutes: FastifyPluginAsync<CompanyMoneyOptions> = async (app, options) => {
   await app.register(cashRoutes, options)
-  await app.register(statementRoutes, options)
   await app.register(bankAccountRoutes, options)
-  await app.register(ledgerRoutes, options)
   await app.register(correctionRoutes, options)
-  await app.register(monthRoutes, options)
   await app.register(payoutRoutes, options)
   await app.register(staffMoneyRoutes, options)
   await app.register(merchantBalanceRoutes, options)
-  await app.register(merchantAccountRoutes, options)
   await app.register(invoiceRoutes, options)
 }

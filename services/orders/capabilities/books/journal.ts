@@ -1,4 +1,4 @@
-import { linePairsSql, paymentsSql } from './ledger.ts'
+import { linePairsSql, paymentsSql } from '../money/ledger.ts'
 
 // Reads the journal: what each entry moved, for which parcel, on which document (docs/money.md#books).
 

@@ -6,9 +6,9 @@ import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { refuseValues } from '../../core/actions/action.ts'
 import { Day } from '../../core/actions/fields.ts'
-import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
-import { nullable, sum } from './fields.ts'
-import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
+import { formatField, jsonOrCsv, sendCsv } from '../money/csv.ts'
+import { nullable, sum } from '../money/fields.ts'
+import { foldedBalanceSql, lastFoldedSql } from '../money/fold.ts'
 
 const maxDays = 366
 const Entry = Type.Object({

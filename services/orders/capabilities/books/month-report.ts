@@ -3,11 +3,11 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { recentSql } from './accounts.ts'
+import { recentSql } from '../money/balances.ts'
+import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
+import { sum } from '../money/fields.ts'
+import { foldedBalanceSql } from '../money/fold.ts'
 import { nextCursor, readAll } from './book-pages.ts'
-import { formatField, jsonOrCsv, streamCsv } from './csv.ts'
-import { sum } from './fields.ts'
-import { foldedBalanceSql } from './fold.ts'
 
 /** Sums what the other accounts moved, `other`, in a merchant's favour; `rest` takes accounts that none names. */
 const columns = {

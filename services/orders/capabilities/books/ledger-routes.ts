@@ -7,10 +7,10 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { refuseValues } from '../../core/actions/action.ts'
 import { Day } from '../../core/actions/fields.ts'
+import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
+import { nullable, sum } from '../money/fields.ts'
 import { accountFields, findAccountType, trialBalanceSql } from './accounts.ts'
 import { nextCursor, type ReadPage, readAll } from './book-pages.ts'
-import { formatField, jsonOrCsv, streamCsv } from './csv.ts'
-import { nullable, sum } from './fields.ts'
 import { journalSql, readJournals } from './journal.ts'
 
 const Account = Type.Object(

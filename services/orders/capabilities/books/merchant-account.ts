@@ -8,12 +8,12 @@ import type pg from 'pg'
 import { readScope } from '../../core/access/merchant.ts'
 import { refuseValues } from '../../core/actions/action.ts'
 import { Day } from '../../core/actions/fields.ts'
-import { recentSql } from './accounts.ts'
+import { recentSql } from '../money/balances.ts'
+import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
+import { MerchantParams, nullable, sum } from '../money/fields.ts'
+import { foldedBalanceSql } from '../money/fold.ts'
+import { netSql, paymentsSql } from '../money/ledger.ts'
 import { nextCursor, readAll } from './book-pages.ts'
-import { formatField, jsonOrCsv, streamCsv } from './csv.ts'
-import { MerchantParams, nullable, sum } from './fields.ts'
-import { foldedBalanceSql } from './fold.ts'
-import { netSql, paymentsSql } from './ledger.ts'
 
 const Line = Type.Object({
   booked_on: Day,
