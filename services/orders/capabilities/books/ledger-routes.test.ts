@@ -5,7 +5,7 @@ import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 
 t.test('books', async t => {
   const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
-  const { make, move, get, staffGet, staffOf, createToken, request } = fixture
+  const { make, move, get, staffGet, staffOf, createToken, request, rows } = fixture
   const { today, shop, books } = await fixture.readFacts()
   await make(['DM98000001', 'DM98000002'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
   for (const [waybill, rider] of [['DM98000001', "O'Brien, =Nimal"] as const, ['DM98000002', 'සුනිල්'] as const]) {
@@ -70,5 +70,26 @@ t.test('books', async t => {
     }
     for (const [path, errors] of Object.entries(paths))
       t.match(await staffGet(path), { status: 422, body: { errors } }, path)
+  })
+
+  t.test('refuses days and months that are still to come, and names the newest', async t => {
+    const [{ next, following }] = await rows(
+      `select ($1::date + 1)::text as next,
+      to_char($1::date + interval '1 month', 'YYYY-MM') as following`,
+      [today],
+    )
+    const newest = `Give a day up to ${today}: later ones are not booked yet.`
+    const paths = {
+      [`/ledger/trial-balance?day=${next}`]: { day: [newest] },
+      [`/ledger/journal?from=${today}&to=${next}`]: { to: [newest] },
+      [`/ledger?account=bank&from=${today}&to=${next}`]: { to: [newest] },
+      [`/merchant/${shop}/account?from=${today}&to=${next}`]: { to: [newest] },
+      [`/ledger/month?month=${following}`]: {
+        month: [`Give a month up to ${today.slice(0, 7)}: later ones are not booked yet.`],
+      },
+    }
+    for (const [path, errors] of Object.entries(paths))
+      t.match(await staffGet(path), { status: 422, body: { errors } }, path)
+    t.equal((await staffGet(`/ledger/month?month=${today.slice(0, 7)}`)).status, 200, 'a month that has begun')
   })
 })

@@ -1,16 +1,16 @@
-import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { textPattern } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { refuseValues } from '../../core/actions/action.ts'
 import { Day } from '../../core/actions/fields.ts'
 import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
 import { nullable, sum } from '../money/fields.ts'
 import { accountFields, findAccountType, trialBalanceSql } from './accounts.ts'
 import { nextCursor, type ReadPage, readAll } from './book-pages.ts'
+import { checkDays } from './days.ts'
 import { journalSql, readJournals } from './journal.ts'
 
 const Account = Type.Object(
@@ -103,8 +103,8 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
     },
   }
   app.get('/ledger/trial-balance', { schema: balancing }, async ({ staff: { tenant }, query }, reply) => {
-    refuseValues(TrialQuery.properties, query)
     const { day } = query
+    await checkDays(pool, tenant, query)
     const read = readAccounts(tenant, day, false)
     const file = `trial-balance-${day}.csv`
     if (query.format === 'csv')
@@ -130,8 +130,7 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   }
   app.get('/ledger/journal', { schema: journal }, async ({ staff: { tenant }, query }, reply) => {
     const { from, to, account = null } = query
-    refuseValues(JournalQuery.properties, query)
-    if (from > to) throw invalid({ to: [`Give a day from ${from} on.`] })
+    await checkDays(pool, tenant, query)
     const read = (after: readonly (string | number)[] | null, limit: number | null, journals: number) => {
       const values = [tenant, from, to, account, ...(after ?? [null, null, null]), limit, journals]
       return readInTenant<EntryRow>(pool, tenant, { name: 'read_journal', text: journalSql, values })

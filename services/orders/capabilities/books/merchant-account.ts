@@ -1,4 +1,4 @@
-import { errorResponses, invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -6,7 +6,6 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../../core/access/merchant.ts'
-import { refuseValues } from '../../core/actions/action.ts'
 import { Day } from '../../core/actions/fields.ts'
 import { recentSql } from '../money/balances.ts'
 import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
@@ -14,6 +13,7 @@ import { MerchantParams, nullable, sum } from '../money/fields.ts'
 import { foldedBalanceSql } from '../money/fold.ts'
 import { netSql, paymentsSql } from '../money/ledger.ts'
 import { nextCursor, readAll } from './book-pages.ts'
+import { checkDays } from './days.ts'
 
 const Line = Type.Object({
   booked_on: Day,
@@ -65,8 +65,7 @@ const addAccount = (app: FastifyInstance, pool: pg.Pool, path: string, about: Fa
   app.get<{ Params: { merchant_id?: string }; Querystring: AccountQuery }>(path, { schema }, async (request, reply) => {
     const { tenant, merchantId } = readScope(request)
     const { from, to, format } = request.query
-    refuseValues(AccountQuery.properties, request.query)
-    if (from > to) throw invalid({ to: [`Give a day from ${from} on.`] })
+    await checkDays(pool, tenant, request.query)
     const read = async (after: readonly string[] | null, limit: number) => {
       const values = [tenant, merchantId ?? request.params.merchant_id, from, to, ...(after ?? nowhere), limit]
       const rows = await readInTenant<Row>(pool, tenant, { name: 'read_account', text: accountSql, values })

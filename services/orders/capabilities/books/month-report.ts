@@ -8,6 +8,7 @@ import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
 import { sum } from '../money/fields.ts'
 import { foldedBalanceSql } from '../money/fold.ts'
 import { nextCursor, readAll } from './book-pages.ts'
+import { checkDays } from './days.ts'
 
 /** Sums what the other accounts moved, `other`, in a merchant's favour; `rest` takes accounts that none names. */
 const columns = {
@@ -52,6 +53,7 @@ export const monthRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (
   }
   app.get('/ledger/month', { schema }, async ({ staff: { tenant }, query }, reply) => {
     const { month, format } = query
+    await checkDays(pool, tenant, query)
     const read = async (after: string | null, limit: number) => {
       const values = [tenant, `${month}-01`, after, limit]
       return readInTenant<MonthRow>(pool, tenant, { name: 'read_month', text: monthSql, values })

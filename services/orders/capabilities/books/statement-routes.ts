@@ -4,11 +4,11 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { refuseValues } from '../../core/actions/action.ts'
 import { Day } from '../../core/actions/fields.ts'
 import { formatField, jsonOrCsv, sendCsv } from '../money/csv.ts'
 import { nullable, sum } from '../money/fields.ts'
 import { foldedBalanceSql, lastFoldedSql } from '../money/fold.ts'
+import { checkDays } from './days.ts'
 
 const maxDays = 366
 const Entry = Type.Object({
@@ -55,9 +55,9 @@ export const statementRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
   }
   app.get('/ledger', { schema }, async ({ staff: { tenant }, query }, reply) => {
     const { account, from, to, format } = query
-    refuseValues(StatementQuery.properties, query)
+    await checkDays(pool, tenant, query)
     const days = (Date.parse(to) - Date.parse(from)) / 86_400_000
-    if (days < 0 || days >= maxDays) throw invalid({ to: [`Give a day from ${from} on, at most ${maxDays} days.`] })
+    if (days >= maxDays) throw invalid({ to: [`Give at most ${maxDays} days.`] })
     const wanted = { name: 'read_statement', text: statementSql, values: [tenant, account, from, to] }
     const [first, ...entries] = await readInTenant<Entry>(pool, tenant, wanted)
     if (!first) throw notFound('account')
