@@ -1,14 +1,34 @@
 import { linePairsSql, paymentsSql } from '../money/ledger.ts'
 
-// Reads the journal: what each entry moved, for which parcel, on which document (docs/money.md#books).
+// Reads the journal: what each entry moved, for which parcel, and the document that booked it (docs/money.md#books).
 
 const documentsSql = `
-    select journal_id, 'handover' as kind, handover_id::text as number from cash_handovers where tenant_id = $1
-    union all select transfer_id, 'transfer', transfer_id::text from cash_transfers where tenant_id = $1
-    union all select deposit_id, 'deposit', bank_reference from cash_deposits where tenant_id = $1
-    union all select journal_id, 'payment', invoice_no from ${paymentsSql} payment
-    union all select journal_id, kind, correction_id::text from corrections where tenant_id = $1
-    union all select charges_journal_id, 'charges', invoice_no from invoices where tenant_id = $1`
+    select journal_id, 'handover' as kind, handover_id::text as number, null as bank_reference, null as batch_no
+      from cash_handovers where tenant_id = $1
+    union all select transfer_id, 'transfer', transfer_id::text, null, null from cash_transfers where tenant_id = $1
+    union all select deposit_id, 'deposit', bank_reference, bank_reference, null from cash_deposits where tenant_id = $1
+    union all select journal_id, 'payment', invoice_no, payment.bank_reference, batch.batch_no
+      from ${paymentsSql} payment left join (
+        select invoice_id, batch_no, bank_reference from payout_items join payout_batches using (tenant_id, batch_no)
+        where tenant_id = $1
+      ) batch on batch.invoice_id = payment.invoice_id and batch.bank_reference = payment.bank_reference
+    union all select journal_id, kind, correction_id::text, bank_reference, null from corrections where tenant_id = $1
+    union all select charges_journal_id, 'charges', invoice_no, charges_reference, null from invoices
+      where tenant_id = $1
+    union all select journal_id, 'dispute', number, null, null from dispute`
+
+/** Selects the credit note of a dispute; of its settlement, or if it has none, the invoice. */
+const disputesSql = `
+    select part.journal_id, (array_agg(coalesce(credit_note_no, invoice_no) order by issued.version))[1] as number
+    from part join money_lines line on line.tenant_id = $1 and line.waybill_number = part.waybill_number
+        and line.line_no = case part.kind when 'disputed' then part.line_no else part.refers_to end
+      join invoices on invoices.tenant_id = $1 and invoices.invoice_id = coalesce(line.disputed_on, line.invoice_id)
+      left join invoice_versions issued on issued.tenant_id = $1 and issued.invoice_id = invoices.invoice_id
+        and issued.kind = part.kind and exists (
+          select from unnest(waybill_numbers, line_nos) as listed (waybill_number, line_no)
+          where listed.waybill_number = line.waybill_number and listed.line_no = line.line_no
+        )
+    where part.kind in ('disputed', 'released') group by 1`
 
 const isInAccount = '($4::text is null or $4 in (debit, credit))'
 
@@ -28,7 +48,8 @@ export const journalSql = `
       and ($5::date is null or (booked_on, journal_id) >= ($5::date, $6::uuid)) and ${isInAccount}
     group by booked_on, journal_id order by booked_on, journal_id limit $9
   ), part as (
-    select line.journal_id, nullif(waybill_number, '') as waybill_number, line_no, kind, invoice_id, ${pairSql}
+    select line.journal_id, nullif(waybill_number, '') as waybill_number, line_no, refers_to, kind, invoice_id,
+      ${pairSql}
     from journal join money_lines line on line.tenant_id = $1 and line.booked_on = journal.booked_on
       and line.journal_id = journal.journal_id ${linePairsSql()}
     where amount <> 0 and ${isInAccount}
@@ -42,8 +63,10 @@ export const journalSql = `
       ) directed group by 1, 2, 3
     ) whole left join (select journal_id, one, two, sum(amount) as amount from part group by 1, 2, 3) parts
       using (journal_id, one, two)
+  ), dispute as (${disputesSql}
   ), document as (
-    select journal_id, min(kind) as kind, string_agg(distinct number, ', ') as number
+    select journal_id, min(kind) as kind, min(number) as number, min(bank_reference) as bank_reference,
+      min(batch_no) as batch_no
     from journal join (${documentsSql}) document using (journal_id) group by 1
   ), entry as (
     select journal_id, waybill_number, line_no, kind, invoice_id, one, two, amount from part
@@ -57,7 +80,8 @@ export const journalSql = `
   )
   select journal.booked_on::text, numbered.journal_id, entry_no, case when amount > 0 then one else two end as debit,
     case when amount > 0 then two else one end as credit, abs(amount)::float8 as amount, waybill_number,
-    coalesce(numbered.kind, document.kind, 'other') as kind, coalesce(document.number, invoices.invoice_no) as document
+    coalesce(numbered.kind, document.kind, 'other') as kind, document.number as document, invoice_no, batch_no,
+    document.bank_reference
   from journal join numbered using (journal_id) left join document using (journal_id)
     left join invoices on invoices.tenant_id = $1 and invoices.invoice_id = numbered.invoice_id
   where $5::date is null or (journal.booked_on, numbered.journal_id, entry_no) > ($5::date, $6::uuid, $7::integer)

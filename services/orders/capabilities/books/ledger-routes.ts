@@ -43,7 +43,13 @@ const Entry = Type.Object(
       description: 'What was booked for a parcel, or the kind of the document: handover, deposit, payment or charges.',
       examples: ['delivered'],
     }),
-    document: nullable('The handover, the bank reference of the deposit, or the invoice.'),
+    document: nullable(
+      'Names what booked the entry: the handover, transfer, correction, bank reference of the deposit, invoice that was ' +
+        'paid, or credit note of a dispute; null: the parcel was moved or compensated.',
+    ),
+    invoice_no: nullable('The newest invoice that has the line of the parcel; null: none has it.'),
+    batch_no: nullable('The batch that paid the invoice, such as PAY-00001.'),
+    bank_reference: nullable('The reference by which the bank knows the entry; null: the entry is not of the bank.'),
   },
   { title: 'JournalEntry' },
 )
