@@ -23,3 +23,20 @@ export const readAll = async function* <Position, Row>(
     after = toPosition(last)
   }
 }
+
+type CsvRow = Readonly<Record<string, unknown>>
+
+/** Adds rows before and after those of all pages: `toEdges` makes them of the first row of the first and last page. */
+export const addEdges = async function* <Row extends CsvRow>(
+  pages: AsyncIterable<Row[]>,
+  isShown: (row: Row) => boolean,
+  toEdges: (row: Row) => readonly [before: CsvRow[], after: CsvRow[]],
+): AsyncGenerator<CsvRow[], void> {
+  let last: CsvRow[] | undefined
+  for await (const rows of pages) {
+    const [before, after] = toEdges(rows[0] as Row)
+    yield [...(last ? [] : before), ...rows.filter(isShown)]
+    last = after
+  }
+  yield last ?? []
+}

@@ -51,7 +51,10 @@ export const statementRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     description:
       'Has an entry for each day and counter account. Balances are debits less credits: below zero, the company owes.',
     querystring: StatementQuery,
-    response: { 200: jsonOrCsv('The statement; CSV has only its entries.', Statement, Entry), ...errorResponses(404) },
+    response: {
+      200: jsonOrCsv('The statement; CSV has its entries, between rows `opening` and `closing`.', Statement, Entry),
+      ...errorResponses(404),
+    },
   }
   app.get('/ledger', { schema }, async ({ staff: { tenant }, query }, reply) => {
     const { account, from, to, format } = query
@@ -63,7 +66,13 @@ export const statementRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     if (!first) throw notFound('account')
     const opening = first.balance
     const data = { account, opening, closing: entries.at(-1)?.balance ?? opening, days: entries }
-    return format === 'csv' ? sendCsv(reply, 'statement.csv', data.days, Entry) : { data }
+    if (format !== 'csv') return { data }
+    const rows = [
+      { booked_on: from, counter_account: 'opening', balance: opening },
+      ...entries,
+      { booked_on: to, counter_account: 'closing', balance: data.closing },
+    ]
+    return sendCsv(reply, 'statement.csv', rows, Entry)
   })
 }
 

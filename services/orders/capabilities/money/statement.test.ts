@@ -4,6 +4,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { connectTo } from '../../../../dev/test-database.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { readCsv } from '../../test/expect-books.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
@@ -11,7 +12,7 @@ import { digestsSql, foldDay, seal } from './fold.ts'
 
 t.test('statements', async t => {
   const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
-  const { make, move, get, request, staffOf, staffGet, pool, rows, app, staffToken } = fixture
+  const { make, move, get, request, staffOf, staffGet, pool, rows } = fixture
   const deliver = async (waybill: string) => {
     await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     t.equal((await move([waybill], 'key_13', { collected_by: 'Nimal' })).status, 200)
@@ -90,16 +91,13 @@ t.test('statements', async t => {
     t.equal((await inZone('Asia/Colombo')).kind, 'applied')
   })
 
-  t.test('serves CSV, and refuses malformed queries', async t => {
-    const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
-    const csv = await app.inject({
-      url: '/api/staff/ledger?account=rider:Nimal&from=2026-02-19&to=2026-02-19&format=csv',
-      headers,
-    })
-    t.match(
-      csv.payload,
-      /^booked_on,counter_account,debit,credit,balance,seal\r\n2026-02-19,merchant:\d+,1000,0,2000,[0-9a-f]{64}\r\n$/,
-    )
+  t.test('serves CSV with the opening and the closing balance, and refuses malformed queries', async t => {
+    t.match(await readCsv(fixture, '/ledger?account=rider:Nimal&from=2026-02-19&to=2026-02-20'), [
+      'booked_on,counter_account,debit,credit,balance,seal',
+      '2026-02-19,opening,,,1000,',
+      /^2026-02-19,merchant:\d+,1000,0,2000,[0-9a-f]{64}$/,
+      '2026-02-20,closing,,,2000,',
+    ])
     t.equal((await statement('from=2026-02-30&to=2026-02-19')).status, 422)
     t.equal((await statement('from=2026-02-19&to=2026-02-18')).status, 422)
     t.equal((await statement('from=2020-02-19&to=2026-02-18')).status, 422)
