@@ -9,7 +9,7 @@ t.test('the journal names what booked each entry, and how the bank knows it', as
   const file = { ...tenantFile({ money }), statuses: shortStatuses }
   Object.assign(file.merchants[0] ?? {}, { charges_apart: true })
   const fixture = await ordersFixture(t, { file })
-  const { make, move, request, staffOf } = fixture
+  const { make, move, request, staffOf, staffGet } = fixture
   const pay = await preparePayer(fixture)
   const { today, shop } = await fixture.readFacts()
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
@@ -85,5 +85,8 @@ t.test('the journal names what booked each entry, and how the bank knows it', as
   const csv = await readCsv(fixture, `/ledger/journal?from=${today}&to=${today}&account=bank`)
   t.match(csv[0], /,kind,document,invoice_no,batch_no,bank_reference$/)
   t.match(csv[1], /,PAY-00001,OUT 1$/)
+  const { totals } = (await staffGet(`/ledger/month?month=${today.slice(0, 7)}`)).body.data
+  const booked = { opening: 0, collected: 3000, charges: 1350, disputed: 1000, paid: 4000, received: 3350, closing: 0 }
+  t.match(totals, booked, 'both payments, and what came back or was paid in')
   t.strictSame(await findContradictions(fixture, today, today), [])
 })

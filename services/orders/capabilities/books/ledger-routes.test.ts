@@ -57,6 +57,23 @@ t.test('books', async t => {
     t.equal((await request('GET', `/api/staff/ledger/accounts`, undefined, { token })).status, 401)
   })
 
+  t.test('the CSV of an account has its opening and closing balance, and that of a month its sums', async t => {
+    const path = `/merchant/${shop}/account?from=${today}&to=${today}`
+    t.match(await readCsv(fixture, path), [
+      'booked_on,kind,waybill_number,document,collected,charges,tax,withholding,other,paid,amount,balance',
+      `${today},opening,,,,,,,,,,0`,
+      `${today},delivered,DM98000001,,1000,450,0,0,0,0,550,550`,
+      `${today},delivered,DM98000002,,1000,450,0,0,0,0,550,1100`,
+      `${today},closing,,,,,,,,,,1100`,
+    ])
+    t.strictSame((await readCsv(fixture, path.replaceAll(today, '2026-01-01'))).slice(1), [
+      ...['2026-01-01,opening,,,,,,,,,,0', '2026-01-01,closing,,,,,,,,,,0'],
+    ])
+    const [, ...month] = await readCsv(fixture, `/ledger/month?month=${today.slice(0, 7)}`)
+    const sums = '0,2000,900,0,0,0,0,0,0,0,0,0,1100'
+    t.strictSame(month, [`${shop},Lanka Shoes,${sums}`, `,total,${sums}`])
+  })
+
   t.test('refuses impossible days, ranges and cursors', async t => {
     const paths = {
       '/ledger/trial-balance?day=2026-02-30': { day: ['There is no day 2026-02-30.'] },

@@ -7,10 +7,10 @@ import { recentSql } from '../money/balances.ts'
 import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
 import { sum } from '../money/fields.ts'
 import { foldedBalanceSql } from '../money/fold.ts'
-import { nextCursor, readAll } from './book-pages.ts'
+import { addEdges, nextCursor, readAll } from './book-pages.ts'
 import { checkDays } from './days.ts'
 
-/** Sums what the other accounts moved, `other`, in a merchant's favour; `rest` takes accounts that none names. */
+/** Holds what the other accounts moved; `other` has the accounts that no column names. */
 const columns = {
   collected: sum('The sum that recipients paid.', 41_800),
   charges: sum('Delivery charges and COD fees.', 20_210),
@@ -20,7 +20,8 @@ const columns = {
   compensation: sum('Compensation for lost parcels.', 0),
   adjustments: sum('Adjustments of disputes, write-offs and corrections of what was collected.', 100),
   disputed: sum('The sum newly held for disputes, less what was released.', 0),
-  paid: sum('The sum paid to the merchant, less what the merchant paid.', 15_977.2),
+  paid: sum('The sum that left the bank for the merchant.', 15_977.2),
+  received: sum('The sum that the merchant paid in, as charges, and that came back of transfers.', 0),
   other: sum('All other entries.', 0),
 }
 const MonthRow = Type.Object({
@@ -28,7 +29,7 @@ const MonthRow = Type.Object({
   merchant_name: Type.Union([Type.String(), Type.Null()]),
   opening: sum('The sum owed to the merchant before the month; below zero, owed by the merchant.', 0),
   ...columns,
-  closing: sum('The sum owed after the month: opening, plus what adds to it, less what was deducted and paid.', 0),
+  closing: sum('The sum owed after the month: opening, plus what adds to it, less what was deducted and paid out.', 0),
 })
 const MonthReport = Type.Object(
   { month: Type.String({ examples: ['2026-02'] }), totals: MonthRow, merchants: Type.Array(MonthRow) },
@@ -49,7 +50,15 @@ export const monthRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (
     operationId: 'getMonthReport',
     summary: 'Read what a month booked for each merchant',
     querystring: MonthQuery,
-    response: { 200: jsonOrCsv('The report; CSV has all merchants.', MonthReport, MonthRow, {}, nextCursor) },
+    response: {
+      200: jsonOrCsv(
+        'The report; CSV has all merchants, and a last row `total`.',
+        MonthReport,
+        MonthRow,
+        {},
+        nextCursor,
+      ),
+    },
   }
   app.get('/ledger/month', { schema }, async ({ staff: { tenant }, query }, reply) => {
     const { month, format } = query
@@ -58,31 +67,40 @@ export const monthRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (
       const values = [tenant, `${month}-01`, after, limit]
       return readInTenant<MonthRow>(pool, tenant, { name: 'read_month', text: monthSql, values })
     }
-    const readMerchants = async (after: string | null, limit: number) => (await read(after, limit)).slice(1)
-    const pages = readAll(readMerchants, ({ merchant_id }) => String(merchant_id))
-    if (format === 'csv') return streamCsv(reply, `month-${month}.csv`, pages, MonthRow)
+    const toPosition = ({ merchant_id }: MonthRow) => String(merchant_id)
+    if (format === 'csv') {
+      const isMerchant = ({ merchant_id }: MonthRow) => merchant_id !== null
+      const rows = addEdges(readAll(read, toPosition), isMerchant, totals => [
+        [],
+        [{ ...totals, merchant_name: 'total' }],
+      ])
+      return streamCsv(reply, `month-${month}.csv`, rows, MonthRow)
+    }
     const { after, limit } = cursors.read(query)
     const [totals, ...rows] = await read(after[0] ?? null, limit + 1)
-    const { data, next_cursor } = cursors.toPage(rows, limit, ({ merchant_id }) => [String(merchant_id)])
+    const { data, next_cursor } = cursors.toPage(rows, limit, row => [toPosition(row)])
     return { data: { month, totals: totals as MonthRow, merchants: data }, next_cursor }
   })
 }
 
-/** Tells which other accounts a column sums, and its sign in the merchant's favour. */
-const parts: readonly (readonly [keyof typeof columns, sign: '' | '-', isOf: string])[] = [
-  ['collected', '', `counter_account like 'rider:%' or counter_account like 'clearing%'`],
-  ['charges', '-', `counter_account = 'delivery_revenue'`],
-  ['returns', '-', `counter_account = 'returns_revenue'`],
-  ['tax', '-', `counter_account = 'tax'`],
-  ['withholding', '-', `counter_account = 'withholding'`],
-  ['compensation', '', `counter_account = 'compensation'`],
-  ['adjustments', '', `counter_account = 'differences'`],
-  ['disputed', '-', `counter_account like 'held:%'`],
-  ['paid', '-', `counter_account = 'bank'`],
+const bank = `counter_account = 'bank'`
+
+/** Tells what a column sums, and of which other accounts. */
+const parts: readonly (readonly [keyof typeof columns, amount: string, isOf: string])[] = [
+  ['collected', 'credit - debit', `counter_account like 'rider:%' or counter_account like 'clearing%'`],
+  ['charges', 'debit - credit', `counter_account = 'delivery_revenue'`],
+  ['returns', 'debit - credit', `counter_account = 'returns_revenue'`],
+  ['tax', 'debit - credit', `counter_account = 'tax'`],
+  ['withholding', 'debit - credit', `counter_account = 'withholding'`],
+  ['compensation', 'credit - debit', `counter_account = 'compensation'`],
+  ['adjustments', 'credit - debit', `counter_account = 'differences'`],
+  ['disputed', 'debit - credit', `counter_account like 'held:%'`],
+  ['paid', 'debit', bank],
+  ['received', 'credit', bank],
 ]
 const others = `not (${parts.map(([, , isOf]) => isOf).join(' or ')})`
-const sumsSql = [...parts, ['other', '', others] as const]
-  .map(([name, sign, isOf]) => `${sign}coalesce(sum(credit - debit) filter (where ${isOf}), 0) as ${name}`)
+const sumsSql = [...parts, ['other', 'credit - debit', others] as const]
+  .map(([name, amount, isOf]) => `coalesce(sum(${amount}) filter (where ${isOf}), 0) as ${name}`)
   .join(',\n      ')
 const shown = ['opening', ...Object.keys(columns), 'closing']
 
