@@ -1,15 +1,15 @@
 import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../../core/access/merchant.ts'
 import { Day } from '../../core/actions/fields.ts'
+import { forBoth } from '../money/balance-routes.ts'
 import { recentSql } from '../money/balances.ts'
 import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
-import { MerchantParams, nullable, sum } from '../money/fields.ts'
+import { nullable, sum } from '../money/fields.ts'
 import { foldedBalanceSql } from '../money/fold.ts'
 import { netSql, paymentsSql } from '../money/ledger.ts'
 import { addEdges, nextCursor, readAll } from './book-pages.ts'
@@ -96,20 +96,12 @@ const addAccount = (app: FastifyInstance, pool: pg.Pool, path: string, about: Fa
 
 const nowhere = [null, null, null, null]
 
-/** Serves merchants the statement of their account. */
-export const accountRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
-  addAccount(app, pool, '/account', {
-    operationId: 'getAccount',
-    summary: 'Read the statement of your account: what was booked, invoiced and paid',
-  })
-
-/** Serves staff the statement of any merchant. */
-export const merchantAccountRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
-  addAccount(app, pool, '/merchant/:merchant_id/account', {
-    operationId: 'getMerchantAccount',
-    summary: "Read the statement of a merchant's account",
-    params: MerchantParams,
-  })
+export const [accountRoutes, merchantAccountRoutes] = forBoth(
+  '/account',
+  ['getAccount', 'Read the statement of your account: what was booked, invoiced and paid'],
+  ['getMerchantAccount', "Read the statement of a merchant's account"],
+  addAccount,
+)
 
 const accountName = `('merchant:' || $2::bigint)`
 const isInDays = (day: string): string => `${day} >= $3::date and ${day} <= $4::date`

@@ -1,8 +1,7 @@
 import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifySchema } from 'fastify'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyPluginAsync, FastifySchema } from 'fastify'
 import type pg from 'pg'
 import { readScope } from '../../core/access/merchant.ts'
 import { Day } from '../../core/actions/fields.ts'
@@ -62,20 +61,23 @@ const addBalance = (app: FastifyInstance, pool: pg.Pool, path: string, about: Fa
   })
 }
 
-/** Serves merchants their balance: the money that they are owed, and where it is. */
-export const balanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
-  addBalance(app, pool, '/balance', {
-    operationId: 'getBalance',
-    summary: 'Read what you are owed, and where the money is',
-  })
+type Names = readonly [operationId: string, summary: string]
 
-/** Serves staff the balance of any merchant. */
-export const merchantBalanceRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) =>
-  addBalance(app, pool, '/merchant/:merchant_id/balance', {
-    operationId: 'getMerchantBalance',
-    summary: 'Read what a merchant is owed, and where the money is',
-    params: MerchantParams,
-  })
+/** Makes the plugins of a route that merchants have for their own money, and staff for that of any merchant. */
+export const forBoth = (path: string, own: Names, ofAny: Names, add: typeof addBalance) => {
+  const plugin =
+    (at: string, [operationId, summary]: Names, params?: TSchema): FastifyPluginAsync<{ pool: pg.Pool }> =>
+    async (app, { pool }) =>
+      add(app, pool, at, { operationId, summary, ...(params && { params }) })
+  return [plugin(path, own), plugin(`/merchant/:merchant_id${path}`, ofAny, MerchantParams)] as const
+}
+
+export const [balanceRoutes, merchantBalanceRoutes] = forBoth(
+  '/balance',
+  ['getBalance', 'Read what you are owed, and where the money is'],
+  ['getMerchantBalance', 'Read what a merchant is owed, and where the money is'],
+  addBalance,
+)
 
 const held = `disputed as (
     select waybill_number, held, line.reason, uuid_extract_timestamp(line.journal_id) as at, invoice_no
