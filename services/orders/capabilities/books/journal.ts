@@ -3,19 +3,14 @@ import { linePairsSql, paymentsSql } from '../money/ledger.ts'
 // Reads the journal: what each entry moved, for which parcel, and the document that booked it (docs/money.md#books).
 
 const documentsSql = `
-    select journal_id, 'handover' as kind, handover_id::text as number, null as bank_reference, null as batch_no
-      from cash_handovers where tenant_id = $1
-    union all select transfer_id, 'transfer', transfer_id::text, null, null from cash_transfers where tenant_id = $1
-    union all select deposit_id, 'deposit', bank_reference, bank_reference, null from cash_deposits where tenant_id = $1
-    union all select journal_id, 'payment', invoice_no, payment.bank_reference, batch.batch_no
-      from ${paymentsSql} payment left join (
-        select invoice_id, batch_no, bank_reference from payout_items join payout_batches using (tenant_id, batch_no)
-        where tenant_id = $1
-      ) batch on batch.invoice_id = payment.invoice_id and batch.bank_reference = payment.bank_reference
-    union all select journal_id, kind, correction_id::text, bank_reference, null from corrections where tenant_id = $1
-    union all select charges_journal_id, 'charges', invoice_no, charges_reference, null from invoices
+    select journal_id, 'handover' as kind, handover_id::text as number, null as bank_reference from cash_handovers
       where tenant_id = $1
-    union all select journal_id, 'dispute', number, null, null from dispute`
+    union all select transfer_id, 'transfer', transfer_id::text, null from cash_transfers where tenant_id = $1
+    union all select deposit_id, 'deposit', bank_reference, bank_reference from cash_deposits where tenant_id = $1
+    union all select journal_id, 'payment', invoice_no, bank_reference from ${paymentsSql} payment
+    union all select journal_id, kind, correction_id::text, bank_reference from corrections where tenant_id = $1
+    union all select charges_journal_id, 'charges', invoice_no, charges_reference from invoices where tenant_id = $1
+    union all select journal_id, 'dispute', number, null from dispute`
 
 /** Selects the credit note of a dispute; of its settlement, or if it has none, the invoice. */
 const disputesSql = `
@@ -65,8 +60,7 @@ export const journalSql = `
       using (journal_id, one, two)
   ), dispute as (${disputesSql}
   ), document as (
-    select journal_id, min(kind) as kind, min(number) as number, min(bank_reference) as bank_reference,
-      min(batch_no) as batch_no
+    select journal_id, min(kind) as kind, min(number) as number, min(bank_reference) as bank_reference
     from journal join (${documentsSql}) document using (journal_id) group by 1
   ), entry as (
     select journal_id, waybill_number, line_no, kind, invoice_id, one, two, amount from part
@@ -84,6 +78,8 @@ export const journalSql = `
     document.bank_reference
   from journal join numbered using (journal_id) left join document using (journal_id)
     left join invoices on invoices.tenant_id = $1 and invoices.invoice_id = numbered.invoice_id
+    left join payout_batches batch on batch.tenant_id = $1 and batch.bank_reference = document.bank_reference
+      and document.kind = 'payment'
   where $5::date is null or (journal.booked_on, numbered.journal_id, entry_no) > ($5::date, $6::uuid, $7::integer)
   order by journal.booked_on, numbered.journal_id, entry_no limit $8`
 
