@@ -4,21 +4,19 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { connectTo } from '../../../../dev/test-database.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { readCsv } from '../../test/expect-books.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 import { digestsSql, foldDay, seal } from './fold.ts'
 
-t.test('statements', async t => {
+t.test('folded days', async t => {
   const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
-  const { make, move, get, request, staffOf, staffGet, pool, rows } = fixture
+  const { make, move, get, request, staffOf, pool, rows } = fixture
   const deliver = async (waybill: string) => {
     await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     t.equal((await move([waybill], 'key_13', { collected_by: 'Nimal' })).status, 200)
   }
   const fold = () => inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))
-  const statement = (query: string) => staffGet(`/ledger?account=rider:Nimal&${query}`)
 
   await deliver('DM94000001')
   await rows(`update money_lines set booked_on = '2026-02-18'`)
@@ -27,7 +25,6 @@ t.test('statements', async t => {
   await rows(`update money_lines set booked_on = '2026-02-19' where booked_on > '2026-02-18'`)
   await rows(`update ledger_transfers set booked_on = '2026-02-19' where booked_on > '2026-02-18'`)
   await deliver('DM94000003')
-  const [{ today }] = await rows('select (now() at time zone time_zone)::date::text as today from tenants')
 
   t.test('a parcel keeps the day of its delivery after the handover of its cash', async t => {
     await make(['DM94000009'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
@@ -42,30 +39,13 @@ t.test('statements', async t => {
       and kind = 'delivered'`)
   })
 
-  t.test('a statement reads the same before and after its days are folded', async t => {
-    const days = [
-      { booked_on: '2026-02-19', debit: 1000, credit: 0, balance: 2000 },
-      { booked_on: today, debit: 1000, credit: 0, balance: 3000, seal: null },
-    ]
-    const wanted = { account: 'rider:Nimal', opening: 1000, closing: 3000, days }
-    const query = `from=2026-02-19&to=${today}`
-    t.match((await statement(query)).body.data, wanted)
-    const empty = { opening: 0, closing: 0, days: [] }
-    t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty, "the account's first entry came later")
-    t.strictSame(await Promise.all([fold(), fold()]), [1, 1], 'each day is folded once')
+  t.test('each day is folded once, when it has ended', async t => {
+    t.strictSame(await Promise.all([fold(), fold()]), [1, 1])
     t.equal(await fold(), 0, 'today is not folded')
-    const { data } = (await statement(query)).body
-    t.match(data, { ...wanted, days: [{ ...days[0], seal: /^[0-9a-f]{64}$/ }, days[1]] })
-    t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty)
     t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
     const merchants = await rows(`select distinct on (account) account, balance::float8 from ledger_days
       where account like 'merchant:%' order by account, booked_on desc, counter_account desc`)
     t.match(merchants, [{ balance: -1100 }], 'two parcels of 1,000 less 450')
-    t.match((await statement('from=2026-02-01&to=2026-02-18')).body.data, {
-      opening: 0,
-      closing: 1000,
-      days: [{ debit: 1000 }],
-    })
   })
 
   t.test('the time zone of a company cannot change while a sealed day has not ended in the new zone', async t => {
@@ -89,22 +69,6 @@ t.test('statements', async t => {
     t.equal((await inZone(west)).kind, 'applied')
     await rows(`delete from ledger_seals where seal = 'x'`)
     t.equal((await inZone('Asia/Colombo')).kind, 'applied')
-  })
-
-  t.test('serves CSV with the opening and the closing balance, and refuses malformed queries', async t => {
-    t.match(await readCsv(fixture, '/ledger?account=rider:Nimal&from=2026-02-19&to=2026-02-20'), [
-      'booked_on,counter_account,debit,credit,balance,seal',
-      '2026-02-19,opening,,,1000,',
-      /^2026-02-19,merchant:\d+,1000,0,2000,[0-9a-f]{64}$/,
-      '2026-02-20,closing,,,2000,',
-    ])
-    t.equal((await statement('from=2026-02-30&to=2026-02-19')).status, 422)
-    t.equal((await statement('from=2026-02-19&to=2026-02-18')).status, 422)
-    t.equal((await statement('from=2020-02-19&to=2026-02-18')).status, 422)
-    t.match((await staffGet('/ledger?account=%00&from=2026-02-19&to=2026-02-19')).body.errors, {
-      account: ['The account field must be the name of an account.'],
-    })
-    t.equal((await staffGet('/ledger?account=nobody&from=2026-02-19&to=2026-02-19')).status, 404)
   })
 
   t.test('the check finds nothing wrong in a day that is folded meanwhile', async t => {
