@@ -1,3 +1,4 @@
+import { textPattern } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
 import { accountsSql } from '../money/balances.ts'
 
@@ -35,6 +36,13 @@ export const accountFields = {
   ),
   merchant_name: Type.Union([Type.String(), Type.Null()], { description: 'null: not the account of a merchant.' }),
 }
+
+/** Defines the query field that names an account. */
+export const accountField = (description: string) =>
+  Type.String({
+    ...{ maxLength: 250, minLength: 1, pattern: textPattern },
+    ...{ must: 'be the name of an account', description },
+  })
 
 /**
  * Selects the accounts after $3, at most $4, with their balances at the end of the day $2 and, in each row, the sums of

@@ -11,16 +11,13 @@ export const checkDays = async (pool: pg.Pool, tenant: string, query: Query): Pr
   refuseValues({ day: Day, from: Day, to: Day }, query)
   const { from = '', to = from } = query
   if (from > to) throw invalid({ to: [`Give a day from ${from} on.`] })
-  const [row] = await readInTenant<{ today: string }>(pool, tenant, { ...todayQuery, values: [tenant] })
+  const wanted = { name: 'read_today', text: todaySql, values: [tenant] }
+  const [row] = await readInTenant<{ today: string }>(pool, tenant, wanted)
   for (const field of ['day', 'to', 'month'] as const) {
     const given = query[field] ?? ''
     const newest = row?.today.slice(0, given.length) ?? given
-    const what = field === 'month' ? field : 'day'
-    if (given > newest) throw invalid({ [field]: [`Give a ${what} up to ${newest}: later ones are not booked yet.`] })
+    if (given > newest) throw invalid({ [field]: [`Give ${newest} or earlier: nothing later is booked yet.`] })
   }
 }
 
-const todayQuery = {
-  name: 'read_today',
-  text: 'select (now() at time zone time_zone)::date::text as today from tenants where tenant_id = $1',
-}
+const todaySql = 'select (now() at time zone time_zone)::date::text as today from tenants where tenant_id = $1'

@@ -95,14 +95,14 @@ t.test('books', async t => {
       to_char($1::date + interval '1 month', 'YYYY-MM') as following`,
       [today],
     )
-    const newest = `Give a day up to ${today}: later ones are not booked yet.`
+    const newest = `Give ${today} or earlier: nothing later is booked yet.`
     const paths = {
       [`/ledger/trial-balance?day=${next}`]: { day: [newest] },
       [`/ledger/journal?from=${today}&to=${next}`]: { to: [newest] },
       [`/ledger?account=bank&from=${today}&to=${next}`]: { to: [newest] },
       [`/merchant/${shop}/account?from=${today}&to=${next}`]: { to: [newest] },
       [`/ledger/month?month=${following}`]: {
-        month: [`Give a month up to ${today.slice(0, 7)}: later ones are not booked yet.`],
+        month: [`Give ${today.slice(0, 7)} or earlier: nothing later is booked yet.`],
       },
     }
     for (const [path, errors] of Object.entries(paths))

@@ -1,6 +1,5 @@
 import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
-import { textPattern } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
@@ -8,7 +7,7 @@ import type pg from 'pg'
 import { Day } from '../../core/actions/fields.ts'
 import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
 import { nullable, sum } from '../money/fields.ts'
-import { accountFields, findAccountType, trialBalanceSql } from './accounts.ts'
+import { accountField, accountFields, findAccountType, trialBalanceSql } from './accounts.ts'
 import { nextCursor, type ReadPage, readAll } from './book-pages.ts'
 import { checkDays } from './days.ts'
 import { journalSql, readJournals } from './journal.ts'
@@ -43,10 +42,7 @@ const Entry = Type.Object(
       description: 'What was booked for a parcel, or the kind of the document: handover, deposit, payment or charges.',
       examples: ['delivered'],
     }),
-    document: nullable(
-      'Names what booked the entry: the handover, transfer, correction, bank reference of the deposit, invoice that was ' +
-        'paid, or credit note of a dispute; null: the parcel was moved or compensated.',
-    ),
+    document: nullable('Names what booked the entry, such as the invoice that was paid; null: a move of the parcel.'),
     invoice_no: nullable('The newest invoice that has the line of the parcel; null: none has it.'),
     batch_no: nullable('The batch that paid the invoice, such as PAY-00001.'),
     bank_reference: nullable('The reference by which the bank knows the entry; null: the entry is not of the bank.'),
@@ -63,14 +59,7 @@ const JournalQuery = Type.Object({
   ...cursorFields,
   from: Day,
   to: Day,
-  account: Type.Optional(
-    Type.String({
-      maxLength: 250,
-      pattern: textPattern,
-      must: 'be the name of an account',
-      description: 'Default: all.',
-    }),
-  ),
+  account: Type.Optional(accountField('Default: all.')),
   format,
 })
 const accountCursors = listCursor(/^[!-~]+$/)
@@ -90,14 +79,8 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
     response: { 200: jsonOrCsv('The accounts; CSV has all.', Type.Array(Account), Account, {}, nextCursor) },
   }
   app.get('/ledger/accounts', { schema: listing }, async ({ staff: { tenant }, query }, reply) => {
-    const read = readAccounts(tenant, farDay, true)
-    if (query.format === 'csv')
-      return streamCsv(
-        reply,
-        'accounts.csv',
-        readAll(read, ({ account }) => account),
-        Account,
-      )
+    const read = readAccounts(tenant, 'infinity', true)
+    if (query.format === 'csv') return streamCsv(reply, 'accounts.csv', readAll(read, toAccount), Account)
     return accountsPage(query, read)
   })
   const balancing = {
@@ -112,14 +95,8 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
     const { day } = query
     await checkDays(pool, tenant, query)
     const read = readAccounts(tenant, day, false)
-    const file = `trial-balance-${day}.csv`
     if (query.format === 'csv')
-      return streamCsv(
-        reply,
-        file,
-        readAll(read, ({ account }) => account),
-        TrialBalanceRow,
-      )
+      return streamCsv(reply, `trial-balance-${day}.csv`, readAll(read, toAccount), TrialBalanceRow)
     const { data: accounts, next_cursor } = await accountsPage(query, read)
     const [{ debits: debit, credits: credit } = { debits: 0, credits: 0 }] = accounts
     return { data: { day, debit, credit, accounts }, next_cursor }
@@ -151,8 +128,7 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   })
 }
 
-/** Is after every day of the ledger. */
-const farDay = '2099-12-31'
+const toAccount = ({ account }: { account: string }) => account
 
 const accountsPage = async <Of extends { account: string }>(
   query: Static<TObject<typeof cursorFields>>,

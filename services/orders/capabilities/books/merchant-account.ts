@@ -12,7 +12,7 @@ import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
 import { nullable, sum } from '../money/fields.ts'
 import { foldedBalanceSql } from '../money/fold.ts'
 import { netSql, paymentsSql } from '../money/ledger.ts'
-import { addEdges, nextCursor, readAll } from './book-pages.ts'
+import { nextCursor, readAll } from './book-pages.ts'
 import { checkDays } from './days.ts'
 
 const Line = Type.Object({
@@ -58,13 +58,7 @@ const addAccount = (app: FastifyInstance, pool: pg.Pool, path: string, about: Fa
     ...about,
     querystring: AccountQuery,
     response: {
-      200: jsonOrCsv(
-        'The statement; CSV has all its lines, between rows with the opening and the closing balance.',
-        MerchantAccount,
-        Line,
-        {},
-        nextCursor,
-      ),
+      200: jsonOrCsv('The statement; CSV has it all in rows.', MerchantAccount, Line, {}, nextCursor),
       ...errorResponses(404, 422),
     },
   }
@@ -79,13 +73,12 @@ const addAccount = (app: FastifyInstance, pool: pg.Pool, path: string, about: Fa
       return rows
     }
     const isLine = ({ booked_on }: Row) => booked_on !== null
-    if (format === 'csv') {
-      const rows = addEdges(readAll(read, toPosition), isLine, ({ opening, closing }) => [
-        [{ booked_on: from, kind: 'opening', balance: opening }],
-        [{ booked_on: to, kind: 'closing', balance: closing }],
-      ])
-      return streamCsv(reply, `account-${from}-${to}.csv`, rows, Line)
-    }
+    const toRows = (rows: Row[], isFirst: boolean, isLast: boolean) => [
+      ...(isFirst ? [{ booked_on: from, kind: 'opening', balance: rows[0]?.opening }] : []),
+      ...rows.filter(isLine),
+      ...(isLast ? [{ booked_on: to, kind: 'closing', balance: rows[0]?.closing }] : []),
+    ]
+    if (format === 'csv') return streamCsv(reply, `account-${from}-${to}.csv`, readAll(read, toPosition, toRows), Line)
     const { after, limit } = cursors.read(request.query)
     const rows = await read(after.length > 0 ? after : null, limit + 1)
     const { data: lines, next_cursor } = cursors.toPage(rows.filter(isLine), limit, toPosition)

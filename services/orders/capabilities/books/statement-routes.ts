@@ -1,5 +1,4 @@
 import { errorResponses, invalid, notFound } from '@courier/shared/errors/errors.ts'
-import { textPattern } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -8,6 +7,7 @@ import { Day } from '../../core/actions/fields.ts'
 import { formatField, jsonOrCsv, sendCsv } from '../money/csv.ts'
 import { nullable, sum } from '../money/fields.ts'
 import { foldedBalanceSql, lastFoldedSql } from '../money/fold.ts'
+import { accountField } from './accounts.ts'
 import { checkDays } from './days.ts'
 
 const maxDays = 366
@@ -31,13 +31,7 @@ const Statement = Type.Object(
 type Entry = Static<typeof Entry>
 
 const StatementQuery = Type.Object({
-  account: Type.String({
-    maxLength: 250,
-    minLength: 1,
-    pattern: textPattern,
-    must: 'be the name of an account',
-    description: 'rider:NAME, office, clearing, bank, merchant:ID, held:ID, …',
-  }),
+  account: accountField('rider:NAME, office, clearing, bank, merchant:ID, held:ID, …'),
   from: Day,
   to: { ...Day, description: `The last day; the statement spans at most ${maxDays} days.` },
   format: formatField('json', 'csv'),
@@ -51,10 +45,7 @@ export const statementRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     description:
       'Has an entry for each day and counter account. Balances are debits less credits: below zero, the company owes.',
     querystring: StatementQuery,
-    response: {
-      200: jsonOrCsv('The statement; CSV has its entries, between rows `opening` and `closing`.', Statement, Entry),
-      ...errorResponses(404),
-    },
+    response: { 200: jsonOrCsv('The statement; CSV has it all in rows.', Statement, Entry), ...errorResponses(404) },
   }
   app.get('/ledger', { schema }, async ({ staff: { tenant }, query }, reply) => {
     const { account, from, to, format } = query
