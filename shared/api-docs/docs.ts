@@ -28,7 +28,7 @@ const hidden = { schema: { hide: true } }
 
 /**
  * Serves /openapi.json, generated from the routes' schemas, and below /docs a page for each audience to read and try
- * the API. What writes them is loaded with the first of these requests: few processes ever get one.
+ * the API. The first of these requests loads the code that writes them, since few processes get one.
  */
 export const docs = (
   app: FastifyInstance,
