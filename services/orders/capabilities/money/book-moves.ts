@@ -4,14 +4,7 @@ import { nameMover } from '../../core/moves/check-moves.ts'
 import type { LockedMove, MovePoint, WantedMove } from '../../core/moves/move-points.ts'
 import { findLineKind, isBeforeMoney, refuseBooking } from '../../core/statuses/check-set.ts'
 import { findBooking } from '../../core/statuses/statuses.ts'
-import {
-  type Collection,
-  checkCollection,
-  collectionFields,
-  collectionParameters,
-  hasFraction,
-  readCollection,
-} from './collection.ts'
+import { checkCollection, collectionFields, collectionParameters, hasFraction, readCollection } from './collection.ts'
 import { bookDeliverySql, bookReturnSql } from './fees.ts'
 import { findBooked, wordBooked } from './parcels.ts'
 import { findPerson } from './people.ts'
@@ -36,13 +29,6 @@ const checkMoney = async (tx: Tx, { tenant, waybills, statusKey }: WantedMove, l
   )
 }
 
-/** Names who has the cash: the mover, or the member of staff whom the check of the move found. */
-const nameCollector = async (tx: Tx, tenant: string, { collectedBy }: Collection, mover: string | null) => {
-  if (collectedBy === null || collectedBy === mover) return mover
-  const found = await findPerson(tx, tenant, collectedBy)
-  return found.kind === 'found' ? found.name : collectedBy
-}
-
 const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove): Promise<void> => {
   const booking = findBooking(to)
   if (booking === 'nothing') return
@@ -51,7 +37,7 @@ const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove):
   if (booking === 'return') await tx.client.query({ name: 'book_return', text: bookReturnSql, values })
   else {
     const collection = readCollection(given)
-    values.push(...collectionParameters(collection), await nameCollector(tx, tenant, collection, staffName))
+    values.push(...collectionParameters(collection), collection.collectedBy ?? staffName)
     await tx.client.query({ name: 'book_delivery', text: bookDeliverySql, values })
   }
 }
@@ -67,6 +53,7 @@ export const bookedMoves: MovePoint = {
       collectedBy === null ? undefined : findPerson(tx, wanted.tenant, collectedBy),
       locked,
     ])
+    if (person?.kind === 'found') move.given = { ...move.given, collected_by: person.name }
     const cods = new Map(move.current.map(row => [row.waybill_number, row.cod]))
     const currency = hasFraction(collection) ? await readCurrency(tx, wanted.tenant) : ''
     return {

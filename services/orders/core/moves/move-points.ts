@@ -28,6 +28,8 @@ export interface LockedMove extends WantedMove {
   readonly to: Status | undefined
   /** Lists the orders that the mover may see, with their status before the move. */
   readonly current: readonly LockedOrder[]
+  /** Holds the fields as `write` reads them: a check may replace what a person entered by what it found. */
+  given?: NonNullable<WantedMove['given']>
 }
 
 /** Describes a move that staff take back; its order is locked. */
