@@ -89,13 +89,7 @@ export const deposit = async (
   const hasCash = !wanted || [...parcels.values()].some(({ is_cash }) => is_cash)
   const wrong = difference && (await refuseDifference(tx, tenant, difference.amount, hasCash))
   if (wrong) return wrong
-  if (sum !== addAmounts([amount, difference?.amount ?? 0]))
-    return refuse(
-      'amount',
-      difference
-        ? `The amount ${amount} and the difference ${difference.amount} are not the ${sum} on hand.`
-        : `The amount ${amount} is not the ${sum} on hand. Name the waybill_numbers of a part.`,
-    )
+  if (sum !== addAmounts([amount, difference?.amount ?? 0])) return refuse('amount', wordDifference(body, sum, hasCash))
   const { journalId, now, today } = await readClock(tx, tenant)
   const waybills = [...parcels.keys()]
   const values = [tenant, journalId, amount, other, bank_reference, waybills.length, by.name, now, today]
@@ -105,6 +99,20 @@ export const deposit = async (
   const missing = { difference: difference?.amount ?? 0, difference_account: difference?.account ?? null }
   const data = { deposit_id: journalId, amount, ...missing, parcels: waybills.length, bank_reference }
   return { kind: 'done', data, objects: [`deposit ${journalId}`] }
+}
+
+/** Says what a deposit that differs from the sum on hand must send. */
+const wordDifference = (
+  { amount, difference, waybill_numbers }: Static<typeof NewDeposit>,
+  sum: number,
+  hasCash: boolean,
+): string => {
+  if (difference) return `The amount ${amount} and the difference ${difference.amount} are not the ${sum} on hand.`
+  const wrong = `The amount ${amount} is not the ${sum} on hand`
+  if (!hasCash)
+    return `${wrong}: send a difference of ${addAmounts([sum, -amount])}, with the account that has it, ${differenceAccounts.join(' or ')}.`
+  if (!waybill_numbers) return `${wrong}. Name the waybill_numbers of a part.`
+  return `${wrong}. Name only the waybill_numbers whose money you deposit.`
 }
 
 interface Unbanked {
