@@ -39,6 +39,7 @@ export const transferCash = async (
   if (taker.kind === 'refused') return refuse('to', taker.sentence)
   const [from, to] = [giver.name, taker.name]
   if (from === to) return refuse('to', `${to} has the cash already: name somebody else.`)
+  if (from === by.name) return refuse('from', `${from} has the cash: somebody else must book who takes it.`)
   for (const name of [from, to].toSorted()) await lockName(tx, tenant, `cash ${name}`)
   const own = await lockHeld(tx, tenant, from, 'from', body.waybill_numbers)
   if ('kind' in own) return own

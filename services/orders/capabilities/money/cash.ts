@@ -76,6 +76,7 @@ export const handOver = async (
   const person = await findHolder(tx, tenant, body.collected_by)
   if (person.kind === 'refused') return refuse('collected_by', person.sentence)
   const { name } = person
+  if (name === by.name) return refuse('collected_by', `${name} has the cash: somebody else must take it.`)
   await lockName(tx, tenant, `cash ${name}`)
   const own = await lockHeld(tx, tenant, name, 'collected_by', body.waybill_numbers)
   if ('kind' in own) return own
@@ -94,15 +95,19 @@ export const handOver = async (
   return { kind: 'done', data, objects: [`handover ${data.handover_id}`] }
 }
 
-/** Finds who has cash: a person with an account, as from before names were checked, or else a member of staff. */
+/**
+ * Finds who has cash: a person with an account, as from before names were checked, or else a member of staff, who may
+ * have left.
+ */
 export const findHolder = async (tx: Tx, tenant: string, given: string): ReturnType<typeof findPerson> => {
   const { rows } = await tx.client.query(hasAccountSql, [tenant, given])
-  return rows[0] ? { kind: 'found', name: given } : findPerson(tx, tenant, given)
+  return rows[0] ? { kind: 'found', name: given } : findPerson(tx, tenant, given, { isFormerToo: true })
 }
 
 const hasAccountSql = `
   select from money_lines where tenant_id = $1 and cash_account = 'rider:' || $2::text and banked_by is null
     and kind = 'delivered' and cod > 0
+  union all select from money_lines where tenant_id = $1 and held_by = 'rider:' || $2::text and banked_by is null
   union all select from cash_handovers where tenant_id = $1 and collected_by = $2 limit 1`
 
 /** Locks the parcels whose cash a person has, or refuses the request: one is named whose cash the person has not. */
@@ -191,6 +196,8 @@ export const settleHandover = async (
   const handover = (await findHandover(tx, tenant, id, 'for update')) as Handover
   if (handover.state !== 'open')
     return refuse('settle_as', `The handover is ${handover.state}: only an open one can be settled.`)
+  if (handover.collected_by === by.name)
+    return refuse('settle_as', `${by.name} had the cash: somebody else must settle this.`)
   if (handover.taken_by === by.name) return refuse('settle_as', 'Somebody else must settle what you took.')
   const clock = await readClock(tx, tenant)
   await tx.client.query(settleSql, [tenant, id, settle_as, reason, by.name, clock.now, clock.journalId, clock.today])

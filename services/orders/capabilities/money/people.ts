@@ -10,14 +10,22 @@ const fold = (name: string): string => name.normalize('NFC').trim().replace(/\s+
 
 const maxSuggestions = 5
 
-/** Finds a member of staff by id or name. Refuses any other text, and names whom it may mean. */
-export const findPerson = async (tx: Tx, tenant: string, given: string): Promise<Found> => {
+/**
+ * Finds a member of staff by id or name; `isFormerToo`: also one who left. Refuses any other text, and names whom it
+ * may mean.
+ */
+export const findPerson = async (
+  tx: Tx,
+  tenant: string,
+  given: string,
+  { isFormerToo = false } = {},
+): Promise<Found> => {
   const exact = await findStaffName(tx, tenant, given)
   if (exact !== undefined) return { kind: 'found', name: exact }
-  const all = await listStaffNames(tx, tenant)
+  const all = await listStaffNames(tx, tenant, isFormerToo)
   const one = all.find(({ id, name }) => id === given || name === given)
   if (one) return { kind: 'found', name: one.name }
-  const names = all.map(({ name }) => name)
+  const names = [...new Set(all.map(({ name }) => name))]
   const same = names.filter(name => fold(name) === fold(given))
   if (same.length === 1 && same[0]) return { kind: 'found', name: same[0] }
   const similar = same.length > 1 ? same : findSimilar(names, given)

@@ -83,16 +83,21 @@ export const findStaffName = async (tx: Tx, tenant: string, name: string): Promi
   return found?.name
 }
 
-/** Lists the active members of staff, and the names of the live tokens that the operator made; these have no id. */
-export const listStaffNames = (tx: Tx, tenant: string) =>
-  tx.rows<{ id: string | null; name: string }>({ name: 'list_staff_names', text: staffNamesSql, values: [tenant] })
+/**
+ * Lists the active members of staff, and the names of the live tokens that the operator made; these have no id.
+ * `isFormerToo` adds members who left and tokens that ended.
+ */
+export const listStaffNames = (tx: Tx, tenant: string, isFormerToo = false) => {
+  const query = { name: 'list_staff_names', text: staffNamesSql, values: [tenant, isFormerToo] }
+  return tx.rows<{ id: string | null; name: string }>(query)
+}
 
 const staffNamesSql = `
-  select staff_id::text as id, name from staff where tenant_id = $1 and is_active
+  select staff_id::text as id, name from staff where tenant_id = $1 and (is_active or $2::boolean)
   union
   select null, staff_name from tokens where tenant_id = $1 and staff_name is not null and staff_id is null
-    and revoked_at is null and (expires_at is null or expires_at > now())
-    and staff_name not in (select name from staff where tenant_id = $1 and is_active)
+    and ($2 or revoked_at is null and (expires_at is null or expires_at > now()))
+    and staff_name not in (select name from staff where tenant_id = $1 and (is_active or $2))
   order by name`
 
 /** Reads the roles of a member of staff. Rows from before a person could have several roles have only `role`. */
