@@ -184,12 +184,14 @@ const objectionSql = `
   ) company`
 
 /**
- * Frees the lines of a cancelled invoice, which its last version names. A credit note takes back what was submitted.
+ * Frees the lines of a cancelled invoice, which its last version names. A credit note takes back what was submitted; a
+ * total that a dispute left below zero only rises.
  */
 const releaseLines = async (tx: Tx, tenant: string, invoice: InvoiceRow, clock: Clock, reason: string | undefined) => {
-  const issued = invoice.submitted_at === null ? undefined : invoice.total
-  const issuedOn = issued === undefined ? null : clock.today
-  await addVersion(tx, tenant, invoice, clock, { kind: 'cancelled', issuedOn, credited: issued, reason })
+  const { submitted_at, total, charges_due } = invoice
+  const issuedOn = submitted_at === null ? null : clock.today
+  const credited = issuedOn !== null && total >= 0 && total + charges_due > 0 ? total : undefined
+  await addVersion(tx, tenant, invoice, clock, { kind: 'cancelled', issuedOn, credited, reason })
   await tx.client.query(freeSql, [tenant, invoice.invoice_id])
 }
 

@@ -70,8 +70,10 @@ const start = async (t: Test, more: object = {}) => {
 }
 
 t.test('the right to dispute', async t => {
-  const { database, rows, staffOf, post, own, submit, read, dispute, settle, approveSilently, staffGet, get } =
-    await start(t)
+  const fixture = await start(t)
+  const { database, rows, make, move, today, staffOf, post, own, submit, read, dispute, settle, approveSilently } =
+    fixture
+  const { staffGet, get } = fixture
   const passTime = () => rows(`update invoices set objection_until = now() where state = 'submitted'`)
 
   t.test('the merchant learns of an invoice that is submitted', async t => {
@@ -154,6 +156,20 @@ t.test('the right to dispute', async t => {
     ])
     t.equal((await own(`/invoice/${no}/approve`)).status, 200)
     t.match((await get('/balance')).body.data, { held: 0 })
+  })
+
+  t.test('no credit note is below zero: cancelling a total that a dispute left below zero makes none', async t => {
+    await make(['DM97000031'], { initial_status_key: 'key_2', cod: 0, weight: 1 })
+    t.equal((await move(['DM97000031'], 'key_13')).status, 200)
+    const no = await submit('DM97000032', 'DM97000033')
+    t.equal((await dispute(no, 'DM97000032', 'DM97000033')).status, 200)
+    t.match(await read(`/invoice/${no}`), { total: -531 })
+    t.equal((await post(`/invoice/${no}/cancel`, { reason: 'A test' })).status, 200)
+    t.match((await read(`/invoice/${no}`)).versions, [
+      { kind: 'submitted', total: 407 },
+      { kind: 'disputed', total: -531, credited: 938 },
+      { kind: 'cancelled', issued_on: today, credit_note_no: null, credited: null, reason: 'A test' },
+    ])
   })
 })
 
