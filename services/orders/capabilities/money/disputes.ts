@@ -5,7 +5,7 @@ import { Reason } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { Amount, mostCollected, Waybills } from './fields.ts'
 import { findInvoice, presentInvoice, unknownInvoice } from './invoices.ts'
-import { bookJournal } from './ledger.ts'
+import { bookJournal, chargesSql } from './ledger.ts'
 import { hasLaterSql, lockParcels, nextLineSql, readClock } from './parcels.ts'
 import { invoiceTermsSql, paidSql } from './payable.ts'
 import { addVersion } from './versions.ts'
@@ -104,6 +104,7 @@ export const settleDispute = async (
   )
   const [tooSmall, most] = [...open].find(([, held]) => adjustment < -Math.abs(held)) ?? []
   if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall}, ${most}.`]
+  if (adjustment > 0) Object.assign(errors, await refuseAddition(tx, tenant, waybills, adjustment))
   const refused = refuseAny(errors)
   if (refused) return refused
   const clock = await readClock(tx, tenant)
@@ -119,6 +120,23 @@ export const settleDispute = async (
   }
   return { kind: 'done', data: waybills, objects: waybills }
 }
+
+/** Refuses an adjustment that brings the merchant more than a parcel's COD, or what was paid if more, without charges. */
+const refuseAddition = async (tx: Tx, tenant: string, waybills: readonly string[], adjustment: number) => {
+  const { rows } = await tx.client.query(leastRoomSql, [tenant, waybills])
+  const { waybill_number: waybill, most } = rows[0] ?? {}
+  if (!waybill || adjustment <= most) return {}
+  const sentence = `Add at most ${most} for ${waybill}: its COD and charges explain no more. Make a correction of the rest, which a second person approves.`
+  return { adjustment: [sentence] }
+}
+
+const leastRoomSql = `
+  select line.waybill_number, greatest(0, greatest(orders.cod, sum(line.cod)) - sum(line.cod + line.adjustment)
+    + sum(${chargesSql} + line.withholding))::float8 as most
+  from money_lines line join orders on orders.tenant_id = line.tenant_id
+    and orders.waybill_number = line.waybill_number
+  where line.tenant_id = $1 and line.waybill_number = any($2::text[])
+  group by line.waybill_number, orders.cod order by most limit 1`
 
 /** Selects the invoice of a dispute. An earlier version forgot it once the invoice was cancelled: any settles it. */
 const isOwnSql = (invoice: string) => `coalesce(line.disputed_on, line.invoice_id, ${invoice}::uuid) = ${invoice}::uuid`

@@ -36,6 +36,8 @@ interface Parcel {
   compensation: number
   corrected: number
   isCorrected: boolean
+  /** Sums the adjustments of settled disputes. */
+  added: number
 }
 
 t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => {
@@ -61,6 +63,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       compensation: 0,
       corrected: 0,
       isCorrected: false,
+      added: 0,
     } as const
     return { ...fresh, waybill: `DM96000${String(n).padStart(3, '0')}`, cod: [0, 300, 1000, 2500][n % 4] ?? 0 }
   })
@@ -276,9 +279,15 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       const [waybill, amount] = [...held].at(below(held.size)) ?? []
       const parcel = parcels.find(each => each.waybill === waybill)
       if (!parcel || amount === undefined) return
-      const adjustment = Math.round(random() * 5000) / 100
+      const adjustment = Math.round(random() * 10_000) / 100
       const body = { waybill_numbers: [waybill], adjustment, reason: 'x' }
-      t.equal((await post(`/invoice/${disputedOn.get(parcel.waybill)}/dispute/settle`, body)).status, 200)
+      const { status } = await post(`/invoice/${disputedOn.get(parcel.waybill)}/dispute/settle`, body)
+      const collected = parcel.state === 'delivered' ? sum([parcel.cod, parcel.corrected]) : 0
+      const charges = parcel.state === 'delivered' ? charge : returnFee
+      const room = sum([Math.max(parcel.cod, collected), -collected, charges, -parcel.added])
+      t.equal(status, adjustment <= room ? 200 : 422, `settle with ${adjustment}: ${JSON.stringify(parcel)}`)
+      if (status !== 200) return
+      parcel.added = sum([parcel.added, adjustment])
       held.delete(parcel.waybill)
       const invoice = live.get(disputedOn.get(parcel.waybill) as string)
       if (invoice?.state === 'submitted' && invoice.total <= 0) {

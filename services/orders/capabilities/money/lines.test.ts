@@ -135,6 +135,9 @@ t.test('lines after a delivery', async t => {
       const settle = (adjustment: number) =>
         post(`/invoice/${no}/dispute/settle`, { waybill_numbers: ['DM93000031'], adjustment, reason: 'Half' })
       t.match((await settle(-551)).body.errors, { adjustment: ['Take at most what is held for DM93000031, 550.'] })
+      t.match((await settle(450.01)).body.errors, {
+        adjustment: [/^Add at most 450 for DM93000031: its COD and charges explain no more\. Make a correction/],
+      })
       const settled = await Promise.all([settle(-275.5), settle(-275.5)])
       t.strictSame(settled.map(({ status }) => status).sort(), [200, 422], 'a dispute is settled once')
       t.match(await invoice(), { kind: 'made', total: 274.5 })
@@ -188,6 +191,8 @@ t.test('lines after a delivery', async t => {
     t.match((await get('/balance')).body.data.held_for, [{ waybill_number: 'DM93000037', invoice_no: first }])
     t.equal((await post(`/invoice/${first}/dispute/settle`, { ...body, adjustment: 100 })).status, 200)
     t.equal((await dispute(second)).status, 200)
+    const again = await post(`/invoice/${second}/dispute/settle`, { ...body, adjustment: 351 })
+    t.match(again.body.errors, { adjustment: [/^Add at most 350 for DM93000037/] }, 'less what was added before')
     t.equal((await post(`/invoice/${second}/dispute/settle`, body)).status, 200)
     t.match(await invoice(), { kind: 'made', total: 550 + 100 + 300 })
   })
