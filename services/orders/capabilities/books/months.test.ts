@@ -147,7 +147,9 @@ for (const [currency, month] of Object.entries(months))
       ...{ waybill_numbers: ['DM97000004'], difference: { account: 'acquirer_fees', amount: month.fee } },
     })
     await date('11')
-    await post('/compensation', { waybill_number: 'DM97000005', amount: month.compensation, reason: 'Lost' })
+    await post('/compensation', {
+      ...{ waybill_number: 'DM97000005', amount: month.compensation, reason: 'Lost', value_reason: 'Half was paid' },
+    })
     await date('12')
     const [made] = await post('/invoice', { all: true, until: '2026-02-15' })
     t.match(made, { kind: 'made', total: month.total })

@@ -5,6 +5,7 @@ import type { LockedMove, MovePoint, WantedMove } from '../../core/moves/move-po
 import { findLineKind, isBeforeMoney, refuseBooking } from '../../core/statuses/check-set.ts'
 import { findBooking } from '../../core/statuses/statuses.ts'
 import { checkCollection, collectionFields, collectionParameters, hasFraction, readCollection } from './collection.ts'
+import { askBack } from './corrections.ts'
 import { bookDeliverySql, bookReturnSql } from './fees.ts'
 import { findBooked, wordBooked } from './parcels.ts'
 import { findPerson } from './people.ts'
@@ -38,7 +39,8 @@ const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove):
   else {
     const collection = readCollection(given)
     values.push(...collectionParameters(collection), collection.collectedBy ?? staffName)
-    await tx.client.query({ name: 'book_delivery', text: bookDeliverySql, values })
+    const booked = tx.client.query({ name: 'book_delivery', text: bookDeliverySql, values })
+    await Promise.all([booked, askBack(tx, tenant, waybills, staffName)])
   }
 }
 

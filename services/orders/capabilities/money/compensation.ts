@@ -8,6 +8,16 @@ import { findBooked, firstFreeSql, lockParcels, readClock } from './parcels.ts'
 
 // Books what the company owes a merchant for a lost or damaged parcel (docs/money.md#corrections).
 
+export const ValueReason = Type.Optional({
+  ...Reason,
+  description: 'Says why the goods are worth more than the COD, such as: half was paid in advance.',
+  examples: [],
+})
+
+/** Adds why the goods are worth more than the COD to the reason of an entry. */
+export const joinReasons = (reason: string, value_reason: string | undefined): string =>
+  value_reason === undefined ? reason : `${reason}; worth more than the COD: ${value_reason}`
+
 export const Compensation = defineBody('Compensation', {
   waybill_number: Waybill,
   amount: Amount,
@@ -17,6 +27,7 @@ export const Compensation = defineBody('Compensation', {
     description: 'Says why the merchant is compensated for a parcel that was delivered, such as: it was damaged.',
     examples: [],
   }),
+  value_reason: ValueReason,
 })
 
 /** Books the compensation for a parcel, once. */
@@ -24,7 +35,7 @@ export const compensate = async (
   tx: Tx,
   { tenant, by, body }: Call<Static<typeof Compensation>>,
 ): Promise<Acted<{ waybill_number: string; amount: number }>> => {
-  const { waybill_number: waybill, amount, reason, delivered_reason } = body
+  const { waybill_number: waybill, amount, reason, delivered_reason, value_reason } = body
   if (amount <= 0) return refuse('amount', 'Give an amount above zero.')
   const [order] = await lockParcels(tx, tenant, [waybill])
   if (!order) return { kind: 'unknown', what: 'waybill' }
@@ -32,31 +43,46 @@ export const compensate = async (
   const { compensation, booked_on } = rows[0]
   if (booked_on)
     return refuse('waybill_number', `${waybill} was compensated with ${compensation} on ${booked_on}: correct that.`)
-  const refused = await refuseCompensation(tx, tenant, waybill, amount)
+  const refused = await refuseCompensation(tx, tenant, waybill, amount, value_reason !== undefined)
   if (refused) return refused
   const delivered = (await findBooked(tx, tenant, [waybill])).find(({ kind }) => kind === 'delivered')
   if (delivered && delivered_reason === undefined)
     return refuse('delivered_reason', `${waybill} was delivered on ${delivered.booked_on}: say why it is compensated.`)
   const { journalId, today } = await readClock(tx, tenant)
-  const why = [reason, ...(delivered ? [`delivered: ${delivered_reason}`] : [])].join('; ')
+  const why = joinReasons(delivered ? `${reason}; delivered: ${delivered_reason}` : reason, value_reason)
   await tx.client.query(compensateSql, [tenant, waybill, journalId, order.merchant_id, amount, today, by.name, why])
   await bookJournal(tx, tenant, journalId, [waybill])
   return { kind: 'done', data: { waybill_number: waybill, amount }, objects: [waybill] }
 }
 
-/** Refuses an amount that makes all compensation for a parcel less than nothing, or more than the company allows. */
-export const refuseCompensation = async (tx: Tx, tenant: string, waybill: string, amount: number) => {
+/**
+ * Refuses an amount that makes all compensation for a parcel less than nothing, or more than the company allows or,
+ * unless it may exceed the COD, than the COD: nothing else states a value.
+ */
+export const refuseCompensation = async (
+  tx: Tx,
+  tenant: string,
+  waybill: string,
+  amount: number,
+  exceedsCod: boolean,
+) => {
   const { rows } = await tx.client.query(limitSql, [tenant, waybill, amount])
-  const { booked, total, most } = rows[0]
+  const { booked, total, most, cod } = rows[0]
   if (total < 0) return refuse('amount', `Take back at most the ${booked} with which ${waybill} was compensated.`)
-  if (amount > 0 && most !== null && total > most)
+  if (amount <= 0) return undefined
+  if (most !== null && total > most)
     return refuse('amount', `A parcel is compensated with at most ${most} in all (compensation_max of the company).`)
-  return undefined
+  if (exceedsCod || total <= cod || (cod === 0 && most !== null)) return undefined
+  const sentence =
+    cod > 0
+      ? `The COD of ${waybill} is ${cod}: say why the goods are worth more.`
+      : `${waybill} has no COD: set the company's compensation_max, or say what the goods are worth.`
+  return refuse('value_reason', sentence)
 }
 
 const limitSql = `
-  select compensation_max::float8 as most, booked::float8, (booked + $3::numeric)::float8 as total
-  from tenants cross join (
+  select compensation_max::float8 as most, booked::float8, (booked + $3::numeric)::float8 as total, cod::float8
+  from tenants join orders on orders.tenant_id = tenants.tenant_id and waybill_number = $2 cross join (
     select coalesce(sum(compensation), 0) as booked from money_lines where tenant_id = $1 and waybill_number = $2
   ) lines where tenants.tenant_id = $1`
 

@@ -337,9 +337,125 @@ t.test('correction and take-back: a move is taken back once the collection is co
   t.equal((await staffGet(`/order/${waybill}/money`)).body.data.collected, 2500)
 })
 
+t.test('compensation is at most the COD, unless a value_reason says why the goods are worth more', async t => {
+  const parcels = ['DM97900001', 'DM97900002', 'DM97900003', 'DM97900004']
+  const owed = (await balance()).balance
+  const [one, two, three, without] = parcels as [string, string, string, string]
+  await fixture.make([one, two, three], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+  await fixture.make([without], { initial_status_key: 'key_2', cod: 0, weight: 1 })
+  const compensate = (waybill_number: string, amount: number, more = {}) =>
+    post('/compensation', { waybill_number, amount, reason: 'Lost', ...more })
+  const correction = (waybill_number: string, amount: number, more = {}) =>
+    post('/ledger/correction', { kind: 'compensation', waybill_number, amount, reason: 'More', ...more })
+  const aboveCod = (waybill: string) => ({
+    value_reason: [`The COD of ${waybill} is 1000: say why the goods are worth more.`],
+  })
+  const value_reason = 'Half was paid in advance'
+  t.match((await compensate(one, 1000.01)).body.errors, aboveCod(one))
+  t.match((await compensate(one, 2000.01, { value_reason })).body.errors, { amount: [/at most 2000 in all/] })
+  t.equal((await compensate(two, 1000)).status, 200)
+  t.match((await correction(two, 1)).body.errors, aboveCod(two))
+  const { data: more } = (await correction(two, 200, { value_reason })).body
+  t.equal(more.reason, 'More; worth more than the COD: Half was paid in advance')
+  t.equal((await post(`/ledger/correction/${more.correction_id}/approve`, {}, second)).status, 200)
+  t.equal((await compensate(three, 600)).status, 200)
+  const racing = [(await correction(three, 400)).body.data, (await correction(three, 400)).body.data]
+  const approve400 = ({ correction_id }: { correction_id: number }) =>
+    post(`/ledger/correction/${correction_id}/approve`, {}, second)
+  t.equal((await approve400(racing[0])).status, 200)
+  t.match((await approve400(racing[1])).body.errors, aboveCod(three))
+  await must(`/ledger/correction/${racing[1].correction_id}/reject`, {})
+  t.match(
+    (await post('/ledger/correction', { kind: 'write_off', waybill_number: two, amount: 1, reason: 'x', value_reason }))
+      .body,
+    {
+      errors: { value_reason: ['Leave this out: only compensation is limited by the COD.'] },
+    },
+  )
+
+  await rows('update tenants set compensation_max = null')
+  t.match((await compensate(one, 100_000)).body.errors, aboveCod(one))
+  t.match((await compensate(without, 1)).body.errors, {
+    value_reason: [`${without} has no COD: set the company's compensation_max, or say what the goods are worth.`],
+  })
+  t.equal((await compensate(one, 1500, { value_reason })).status, 200)
+  t.equal((await compensate(without, 300, { value_reason })).status, 200)
+  const { lines: booked } = (await staffGet(`/order/${one}/money`)).body.data
+  t.equal(booked.at(-1).reason, 'Lost; worth more than the COD: Half was paid in advance')
+  await rows('update tenants set compensation_max = 2000')
+  for (const [parcel, amount] of [
+    [one, -1500],
+    [two, -1200],
+    [three, -1000],
+    [without, -300],
+  ] as const)
+    await correct({ kind: 'compensation', waybill_number: parcel, amount })
+  t.equal((await balance()).balance, owed)
+})
+
+t.test('a compensated parcel that is delivered after all asks for its compensation back', async t => {
+  const [found, wrong] = ['DM97900011', 'DM97900012']
+  const owed = (await balance()).balance
+  await fixture.make([found, wrong], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+  for (const waybill_number of [found, wrong])
+    await must('/compensation', { waybill_number, amount: 600, reason: 'Lost' })
+  await correct({ kind: 'compensation', waybill_number: found, amount: -100 })
+  const waiting = async () => (await staffGet('/ledger/correction?state=waiting')).body.data
+  t.strictSame(await waiting(), [])
+  t.equal((await fixture.move([found, wrong], 'key_13', { collected_by: 'Nimal' })).status, 200)
+  const asked = { kind: 'compensation', reason: 'Delivered after it was compensated', made_by: 'Kamal Perera' }
+  t.match(await waiting(), [
+    { ...asked, waybill_number: wrong, amount: -600, merchant_name: 'Lanka Shoes' },
+    { ...asked, waybill_number: found, amount: -500 },
+  ])
+  const [{ correction_id: id }] = await waiting()
+  t.match((await staffGet(`/order/${found}/money`)).body.data, { collected: 1000 }, 'nothing changes until then')
+  const again = { waybill_number: wrong, kind: 'compensation', amount: -1, reason: 'My own' }
+  const { correction_id: own } = await must('/ledger/correction', again)
+  t.equal((await post(`/order/${wrong}/take-back`, { reason: 'Not this one' })).status, 200)
+  t.match(await waiting(), [{ correction_id: own }, { waybill_number: found }], 'a move taken back no longer asks')
+  t.match((await staffGet('/ledger/correction?state=rejected')).body.data[0], {
+    correction_id: id,
+    decided_by: 'Chamari',
+  })
+  await must(`/ledger/correction/${own}/reject`, {})
+  t.equal((await fixture.move([wrong], 'key_13', { collected_by: 'Nimal' })).status, 200)
+  for (const { correction_id } of await waiting()) await must(`/ledger/correction/${correction_id}/approve`, {}, second)
+  const { invoice_no } = await invoice()
+  t.equal((await balance()).balance, owed + 2 * (1000 - 450 - 20 - 84.6 - 20))
+  await approve(invoice_no)
+  t.equal((await pay([invoice_no], 'P10', today)).status, 200)
+})
+
+t.test('correction and chargeback: the merchant bears it, and the acquirer’s next deposit shows it', async t => {
+  const card = async (waybill: string) => {
+    await fixture.make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+    const collected = { [waybill]: { method: 'card' } }
+    t.equal((await fixture.move([waybill], 'key_13', { collected_by: 'Nimal', collected })).status, 200)
+  }
+  const deposit = (waybill: string, amount: number, bank_reference: string, more = {}) =>
+    must('/cash/deposit', { waybill_numbers: [waybill], amount, bank_reference, ...more })
+  const before = { bank: await trial('bank'), differences: await trial('differences') }
+  await card('DM97900021')
+  await deposit('DM97900021', 1000, 'Cards 1')
+  const reason = 'The acquirer took the card payment back'
+  await correct({ kind: 'collection', waybill_number: 'DM97900021', amount: -1000, reason })
+  t.match((await get('/order/finance?waybill_numbers=DM97900021')).body.data, [
+    { collected: 0, cod_fee: 0, owed: -531 },
+  ])
+  await card('DM97900022')
+  await deposit('DM97900022', 0, 'Cards 2', { difference: { account: 'differences', amount: 1000 } })
+  t.match(
+    { bank: await trial('bank'), differences: await trial('differences') },
+    { ...before, bank: before.bank + 1000 },
+  )
+  t.equal((await balance()).balance, -105.6, 'of which 531 are the charges of the first')
+  await correct({ kind: 'payment_received', merchant_id: shop, amount: 105.6, bank_reference: 'IN 2' })
+})
+
 t.test('correction and closed month: it is booked today, and sealed days stay as they are', async t => {
   const waybill = await deliver()
-  const dated = ['money_lines', 'ledger_transfers', 'invoices', 'corrections']
+  const dated = ['money_lines', 'ledger_transfers', 'invoices', 'corrections', 'cash_deposits']
   for (const table of dated) await rows(`update ${table} set booked_on = $1::date - 40 where booked_on = $1`, [today])
   await rows('update corrections set payment_booked_on = booked_on where payment_booked_on is not null')
   await rows('update invoice_versions set issued_on = $1::date - 40 where issued_on = $1', [today])

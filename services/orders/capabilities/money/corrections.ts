@@ -3,7 +3,7 @@ import { type Acted, type Call, defineBody, refuse } from '../../core/actions/ac
 import { Reason } from '../../core/actions/fields.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { refuseCompensation } from './compensation.ts'
+import { joinReasons, refuseCompensation, ValueReason } from './compensation.ts'
 import { findCollection, insertLineSql, returnTransfer } from './correction-lines.ts'
 import { Amount, BankReference, mostSummed, nullable, Waybill } from './fields.ts'
 import { findInvoice, type InvoiceRow } from './invoices.ts'
@@ -70,6 +70,7 @@ export const NewCorrection = defineBody('NewCorrection', {
   }),
   bank_reference: Type.Optional({ ...BankReference, description: 'A payment that was received needs one.' }),
   reason: { ...Reason, description: 'The merchant reads it on its invoice or statement.' },
+  value_reason: ValueReason,
 })
 type NewCorrection = Static<typeof NewCorrection>
 
@@ -86,7 +87,7 @@ export const listSql = `select ${columns} from corrections where tenant_id = $1 
 
 /** Refuses fields that do not belong to a kind. */
 const refuseFields = (body: NewCorrection) => {
-  const { kind, amount, bank_reference } = body
+  const { kind, amount, bank_reference, value_reason } = body
   const fields: readonly ('merchant_id' | 'waybill_number' | 'invoice_no')[] = subjects[kind]
   const given = (['merchant_id', 'waybill_number', 'invoice_no'] as const).filter(field => body[field] !== undefined)
   const wrong = given.find(field => !fields.includes(field)) ?? given[1]
@@ -97,6 +98,8 @@ const refuseFields = (body: NewCorrection) => {
   if (kind !== 'returned_transfer' && !amount) return refuse('amount', 'Give an amount above or below zero.')
   if (kind === 'payment_received' && bank_reference === undefined)
     return refuse('bank_reference', 'Give the reference that the bank has of the payment.')
+  if (kind !== 'compensation' && value_reason !== undefined)
+    return refuse('value_reason', 'Leave this out: only compensation is limited by the COD.')
   return undefined
 }
 
@@ -126,10 +129,10 @@ const findSubject = async (tx: Tx, tenant: string, body: NewCorrection): Promise
 const refuseBooks = async (
   tx: Tx,
   tenant: string,
-  { kind, waybill_number, amount }: { kind: Kind; waybill_number: string | null; amount: number },
+  { kind, waybill_number, amount, exceeds_cod }: Pick<Stored, 'kind' | 'waybill_number' | 'amount' | 'exceeds_cod'>,
 ) => {
   if (waybill_number === null) return undefined
-  if (kind === 'compensation') return refuseCompensation(tx, tenant, waybill_number, amount)
+  if (kind === 'compensation') return refuseCompensation(tx, tenant, waybill_number, amount, exceeds_cod)
   if (kind !== 'collection') return undefined
   const collected = await findCollection(tx, tenant, waybill_number, amount)
   if (!collected) return refuse('waybill_number', `${waybill_number} is not booked as delivered.`)
@@ -149,20 +152,55 @@ export const makeCorrection = async (tx: Tx, { tenant, by, body }: Call<NewCorre
     return refuse('invoice_no', `The invoice is ${invoice.state}: only the payment of a deposited one comes back.`)
   const amount = invoice?.total ?? body.amount ?? 0
   if (amount === 0) return refuse('invoice_no', 'Nothing was paid for the invoice.')
-  const refused = await refuseBooks(tx, tenant, { kind: body.kind, waybill_number, amount })
+  const exceeds_cod = body.value_reason !== undefined
+  const refused = await refuseBooks(tx, tenant, { kind: body.kind, waybill_number, amount, exceeds_cod })
   if (refused) return refused
   const { now } = await readClock(tx, tenant)
   const { rows } = await tx.client.query(insertSql, [
-    ...[tenant, body.kind, merchant_id, waybill_number, amount, body.reason, body.bank_reference, by.name, now],
+    ...[tenant, body.kind, merchant_id, waybill_number, amount, joinReasons(body.reason, body.value_reason)],
+    ...[body.bank_reference, by.name, now, exceeds_cod],
     ...(invoice ? await readPayment(tx, tenant, invoice) : Array(5).fill(null)),
   ])
   return done(tx, tenant, rows[0].correction_id)
 }
 
+const foundReason = 'Delivered after it was compensated'
+
+/**
+ * Asks for the compensation of parcels that are now delivered, by a correction that waits for a second person. The
+ * caller has locked the orders.
+ */
+export const askBack = async (tx: Tx, tenant: string, waybills: readonly string[], by: string | null) => {
+  const found = await tx.rows<{ merchant_id: string; waybill_number: string; total: string }>({
+    ...{ name: 'find_compensated', text: compensatedSql, values: [tenant, waybills] },
+  })
+  for (const { merchant_id, waybill_number, total } of found) {
+    const { now } = await readClock(tx, tenant)
+    const values = [tenant, 'compensation', merchant_id, waybill_number, `-${total}`, foundReason, null]
+    await tx.client.query(insertSql, [...values, by ?? 'Courier', now, false, ...Array(5).fill(null)])
+  }
+}
+
+const compensatedSql = `
+  select waybill_number, min(merchant_id) as merchant_id, sum(compensation) as total from money_lines line
+  where tenant_id = $1 and waybill_number = any($2::text[]) and kind in ('compensated', 'compensation')
+    and not exists (
+      select from corrections where corrections.tenant_id = $1 and state = 'waiting' and kind = 'compensation'
+        and corrections.waybill_number = line.waybill_number
+    )
+  group by 1 having sum(compensation) > 0`
+
+/** Rejects what \`askBack\` made for a parcel whose delivery is taken back. */
+export const stopAsking = async (tx: Tx, tenant: string, waybill: string, by: string, now: Date) => {
+  const text = `update corrections set state = 'rejected', decided_by = $3, decided_at = $4
+    where tenant_id = $1 and waybill_number = $2 and state = 'waiting' and reason = $5`
+  await tx.client.query(text, [tenant, waybill, by, now, foundReason])
+}
+
 const insertSql = `
   insert into corrections (tenant_id, kind, merchant_id, waybill_number, amount, reason, bank_reference, made_by,
-    made_at, invoice_id, payment_journal_id, payment_booked_on, payment_reference, payment_paid_on)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) returning correction_id`
+    made_at, exceeds_cod, invoice_id, payment_journal_id, payment_booked_on, payment_reference, payment_paid_on)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) returning correction_id`
 
 /** Reads the payment of an invoice, in the order of the columns above. */
 const readPayment = async (tx: Tx, tenant: string, { invoice_id, bank_reference, paid_on }: InvoiceRow) => {
@@ -171,10 +209,10 @@ const readPayment = async (tx: Tx, tenant: string, { invoice_id, bank_reference,
   return [invoice_id, rows[0].journal_id, rows[0].booked_on, bank_reference, paid_on]
 }
 
-type Stored = Correction & { invoice_id: string | null; payment_journal_id: string | null }
+type Stored = Correction & { invoice_id: string | null; payment_journal_id: string | null; exceeds_cod: boolean }
 
 const findCorrection = async (tx: Tx, tenant: string, id: string): Promise<Stored | undefined> => {
-  const text = `select ${columns}, invoice_id, payment_journal_id from corrections
+  const text = `select ${columns}, invoice_id, payment_journal_id, exceeds_cod from corrections
     where tenant_id = $1 and correction_id = $2`
   return (await tx.client.query<Stored>(text, [tenant, id])).rows[0]
 }

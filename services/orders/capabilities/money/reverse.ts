@@ -2,6 +2,7 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import type { TakenMove } from '../../core/moves/move-points.ts'
 import { findOpenHandover } from './cash.ts'
+import { stopAsking } from './corrections.ts'
 import { bookJournal } from './ledger.ts'
 import { hasLaterSql, holderSql, lockTakeBacks, nextLineSql, readClock } from './parcels.ts'
 
@@ -21,9 +22,10 @@ export const reverseBooking = async (
   const blockReason =
     line.block_reason ?? ((await findOpenHandover(tx, tenant, waybill)) && 'is in an open handover: settle it first')
   if (blockReason) return { waybill_number: [`The money of ${waybill} ${blockReason}.`] }
-  const { journalId, today } = await readClock(tx, tenant)
+  const { journalId, now, today } = await readClock(tx, tenant)
   await tx.client.query(reverseSql, [tenant, waybill, line.line_no, journalId, today, by, reason])
   await bookJournal(tx, tenant, journalId, [waybill])
+  if (line.kind === 'delivered') await stopAsking(tx, tenant, waybill, by, now)
   return {}
 }
 
@@ -32,7 +34,7 @@ export const reverseBooking = async (
  * an invoice is left of a cancelled invoice: a reversal would leave its amount held.
  */
 const liveSql = `
-  select line_no, case
+  select line_no, kind, case
       when invoice_id is not null then 'is on an invoice: cancel the invoice first'
       when banked_by is not null or ${hasLaterSql('handed_over')} then
         'was handed over: compensate the merchant, or settle a dispute, instead'
