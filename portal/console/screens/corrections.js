@@ -5,7 +5,7 @@ import { Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Panel, ParcelLink, Time, Two } from '../../kit/ui.js'
-import { reasonField } from './money.js'
+import { reasonField, valueField } from './money.js'
 
 const badges = { waiting: 'warn', approved: 'good' }
 
@@ -63,6 +63,7 @@ const Make = ({ onDone }) => {
       ? [{ name: 'bank_reference', label: t('invoice.reference'), required: true, maxlength: 500 }]
       : []),
     reasonField(),
+    ...(kind === 'compensation' ? [valueField()] : []),
   ]
   const toBody = entered => {
     const shown = Object.entries({ ...entered, kind }).filter(([name]) => fields.some(field => field.name === name))

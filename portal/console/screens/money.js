@@ -9,6 +9,7 @@ import { Badge, Facts, Live, Panel, ParcelLink, Table, Time, useLive } from '../
 import { Statement } from './statement.js'
 
 export const reasonField = () => ({ name: 'reason', label: t('failures.reason'), required: true, maxlength: 500 })
+export const valueField = () => ({ name: 'value_reason', label: t('money.value_reason'), maxlength: 500 })
 
 /** Shows where the money of a parcel is, each of its lines, and the form to compensate for its loss. */
 export const ParcelMoney = ({ order }) => {
@@ -39,7 +40,7 @@ export const ParcelMoney = ({ order }) => {
     ${
       may('compensateParcel') &&
       html`<${FoldedForm} title=${t('money.compensate')} id="compensation"
-      fields=${[amount, reasonField(), ...(isDelivered ? [delivered] : [])]}
+      fields=${[amount, reasonField(), valueField(), ...(isDelivered ? [delivered] : [])]}
       path="/compensation" toBody=${toBody} onDone=${found.reload} />`
     }
   <//>`
