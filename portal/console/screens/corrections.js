@@ -66,7 +66,8 @@ const Make = ({ onDone }) => {
     ...(kind === 'compensation' ? [valueField()] : []),
   ]
   const toBody = entered => {
-    const shown = Object.entries({ ...entered, kind }).filter(([name]) => fields.some(field => field.name === name))
+    const isShown = ([name, value]) => value !== '' && fields.some(field => field.name === name)
+    const shown = Object.entries({ ...entered, kind }).filter(isShown)
     return Object.fromEntries(
       shown.map(([name, value]) => [name, ['amount', 'merchant_id'].includes(name) ? Number(value) : value]),
     )

@@ -16,7 +16,10 @@ export const ParcelMoney = ({ order }) => {
   const waybill = order.waybill_number
   const path = `/order/${encodeURIComponent(waybill)}`
   const found = useLive(signal => callOrders(`${path}/money`, { signal }), 0, [waybill, order.status.key])
-  const toBody = ({ amount, ...body }) => ({ ...body, waybill_number: waybill, amount: Number(amount) })
+  const toBody = ({ amount, ...entered }) => {
+    const body = Object.fromEntries(Object.entries(entered).filter(([, value]) => value !== ''))
+    return { ...body, waybill_number: waybill, amount: Number(amount) }
+  }
   const amount = {
     name: 'amount',
     label: t('cash.amount'),

@@ -121,7 +121,7 @@ export const settleDispute = async (
   return { kind: 'done', data: waybills, objects: waybills }
 }
 
-/** Refuses an adjustment that brings the merchant more than a parcel's COD, or what was paid if more, without charges. */
+/** Refuses an adjustment that brings the merchant more than a parcel's COD, or than what was paid if that is more. */
 const refuseAddition = async (tx: Tx, tenant: string, waybills: readonly string[], adjustment: number) => {
   const { rows } = await tx.client.query(leastRoomSql, [tenant, waybills])
   const { waybill_number: waybill, most } = rows[0] ?? {}
