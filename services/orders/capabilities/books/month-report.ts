@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { recentSql } from '../money/balances.ts'
 import { formatField, jsonOrCsv, streamCsv } from '../money/csv.ts'
 import { sum } from '../money/fields.ts'
-import { foldedBalanceSql } from '../money/fold.ts'
+import { foldedBalanceSql } from '../money/fold-and-seal.ts'
 import { nextCursor, readAll } from './book-pages.ts'
 import { checkDays } from './days.ts'
 

@@ -6,7 +6,7 @@ import { ordersFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from '../money/check-ledger.ts'
-import { foldDay } from '../money/fold.ts'
+import { foldDay } from '../money/fold-and-seal.ts'
 
 // Plays February in three currencies. Every amount was worked out by hand.
 

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { Day } from '../../core/actions/fields.ts'
 import { formatField, jsonOrCsv, sendCsv } from '../money/csv.ts'
 import { nullable, sum } from '../money/fields.ts'
-import { foldedBalanceSql, lastFoldedSql } from '../money/fold.ts'
+import { foldedBalanceSql, lastFoldedSql } from '../money/fold-and-seal.ts'
 import { accountField } from './accounts.ts'
 import { checkDays } from './days.ts'
 

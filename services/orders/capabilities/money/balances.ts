@@ -1,4 +1,4 @@
-import { foldedBalanceSql, lastFoldedSql } from './fold.ts'
+import { foldedBalanceSql, lastFoldedSql } from './fold-and-seal.ts'
 
 // Reads balances of the accounts of the ledger: of folded days, and of those that are not folded yet.
 

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import type { Tx } from '../../core/database/tables.ts'
 import { deliveredKeys } from '../../core/statuses/statuses.ts'
 import { correctionKindsSql } from './correction-lines.ts'
-import { type Digests, daySumsSql, digestsSql, seal } from './fold.ts'
+import { type Digests, daySumsSql, digestsSql, seal } from './fold-and-seal.ts'
 import { chargesSql, netSql, transfersOfAllSql } from './ledger.ts'
 import { hasLaterSql } from './parcels.ts'
 

@@ -9,7 +9,7 @@ import { type CompanyPart, defineFields } from '../../core/provisioning/company-
 import { toNumeric } from '../../core/provisioning/file-rows.ts'
 import { type MerchantsFile, Price, type TenantFile } from '../../core/provisioning/tenant-file.ts'
 import { lockStatusSet } from '../../core/statuses/status-queries.ts'
-import { lockFold } from './fold.ts'
+import { lockFold } from './fold-and-seal.ts'
 import { payableWhen } from './payable.ts'
 import { keepFormerTerms } from './terms.ts'
 

@@ -8,7 +8,7 @@ import { ordersFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
-import { foldDay } from './fold.ts'
+import { foldDay } from './fold-and-seal.ts'
 
 // Plays corrections together with what they meet: invoices, disputes, pay runs, moves taken back, closed days. With the
 // terms of the table in docs/money.md.

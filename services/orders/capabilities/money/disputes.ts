@@ -4,11 +4,11 @@ import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from 
 import { Reason } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { Amount, mostCollected, Waybills } from './fields.ts'
+import { addVersion } from './invoice-versions.ts'
 import { findInvoice, presentInvoice, unknownInvoice } from './invoices.ts'
 import { bookJournal, chargesSql } from './ledger.ts'
 import { hasLaterSql, lockParcels, nextLineSql, readClock } from './parcels.ts'
 import { invoiceTermsSql, paidSql } from './payable.ts'
-import { addVersion } from './versions.ts'
 
 // Lets a merchant dispute parcels of an invoice: their part of its total is held until staff settle the dispute.
 

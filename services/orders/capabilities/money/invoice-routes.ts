@@ -17,6 +17,7 @@ import { InvoiceLine } from './amounts.ts'
 import { formatField, jsonOrCsv, sendCsv } from './csv.ts'
 import { Dispute, DisputeSettlement, disputeParcels, settleDispute } from './disputes.ts'
 import { InvoiceParams } from './fields.ts'
+import { CreditNote, findCreditNote, findLetterhead, listVersions, readLines, Version } from './invoice-versions.ts'
 import {
   ChargesPayment,
   decideInvoice,
@@ -30,7 +31,6 @@ import {
   payCharges,
 } from './invoices.ts'
 import { Made, makeInvoices, NewInvoices } from './make-invoices.ts'
-import { CreditNote, findCreditNote, findLetterhead, listVersions, readLines, Version } from './versions.ts'
 
 export interface InvoiceOptions {
   readonly pool: pg.Pool

@@ -7,10 +7,10 @@ import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import type { LockedOrder } from '../../core/moves/move-points.ts'
 import { BankReference, nullable, sum } from './fields.ts'
+import { addVersion } from './invoice-versions.ts'
 import { bookJournal } from './ledger.ts'
 import { type Clock, lockParcels, readClock } from './parcels.ts'
 import { invoiceTermsSql, paidSql } from './payable.ts'
-import { addVersion } from './versions.ts'
 
 // Takes an invoice from draft to payment (docs/money.md#invoices).
 

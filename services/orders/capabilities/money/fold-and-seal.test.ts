@@ -7,7 +7,7 @@ import type { Tx } from '../../core/database/tables.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
-import { digestsSql, foldDay, seal } from './fold.ts'
+import { digestsSql, foldDay, seal } from './fold-and-seal.ts'
 
 t.test('folded days', async t => {
   const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
