@@ -54,3 +54,9 @@ const toPairs = (name: string): Set<string> => {
 /** Returns the share of the pairs of letters that both names have. */
 const compare = (one: ReadonlySet<string>, other: ReadonlySet<string>): number =>
   (2 * [...one].filter(pair => other.has(pair)).length) / (one.size + other.size)
+
+/** Tells whether the company wants a second person wherever somebody could act on their own cash (`four_eyes`). */
+export const hasFourEyes = async (tx: Tx, tenant: string): Promise<boolean> => {
+  const { rows } = await tx.client.query('select four_eyes from tenants where tenant_id = $1', [tenant])
+  return rows[0].four_eyes
+}
