@@ -11,6 +11,9 @@ import { findBooked, wordBooked } from './parcels.ts'
 import { findPerson } from './people.ts'
 import { reverseBooking } from './reverse.ts'
 
+/** Keeps the parcels that the check of a move found compensated, for its write. */
+const compensatedOf = new WeakMap<LockedMove, readonly string[]>()
+
 /**
  * Lists the errors of a move whose money cannot be booked, or that would let a booked order be edited or cancelled.
  * Stored sets may allow both, as long as `apply` accepted them.
@@ -18,19 +21,24 @@ import { reverseBooking } from './reverse.ts'
 const checkMoney = async (tx: Tx, { tenant, waybills, statusKey }: WantedMove, locked: Promise<LockedMove>) => {
   // Most sets book at the usual statuses: reads what is booked there without a round trip of its own.
   const isLikely = findBooking({ key: statusKey }) !== 'nothing'
-  const [{ to }, read] = await Promise.all([locked, isLikely ? findBooked(tx, tenant, waybills) : undefined])
+  const [move, read] = await Promise.all([locked, isLikely ? findBooked(tx, tenant, waybills) : undefined])
+  const { to } = move
   const refused = refuseBooking(to)
   if (refused) return { status_key: [`${refused} The company corrects its set of statuses.`] }
   const kind = findLineKind(findBooking(to))
   const isEarly = to !== undefined && isBeforeMoney(to.key)
   if (!kind && !isEarly) return {}
-  const booked = (read ?? (await findBooked(tx, tenant, waybills))).filter(each => isEarly || each.kind === kind)
+  const found = read ?? (await findBooked(tx, tenant, waybills))
+  const compensations = found.filter(each => each.kind.startsWith('compensat'))
+  compensatedOf.set(move, [...new Set(compensations.map(each => each.waybill_number))])
+  const booked = found.filter(each => !compensations.includes(each) && (isEarly || each.kind === kind))
   return Object.fromEntries(
     booked.map(each => [`waybill_numbers.${waybills.indexOf(each.waybill_number)}`, [wordBooked(each)]]),
   )
 }
 
-const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove): Promise<void> => {
+const book = async (tx: Tx, move: LockedMove): Promise<void> => {
+  const { tenant, waybills, mover, to, given } = move
   const booking = findBooking(to)
   if (booking === 'nothing') return
   const staffName = nameMover(mover)
@@ -39,8 +47,9 @@ const book = async (tx: Tx, { tenant, waybills, mover, to, given }: LockedMove):
   else {
     const collection = readCollection(given)
     values.push(...collectionParameters(collection), collection.collectedBy ?? staffName)
-    const booked = tx.client.query({ name: 'book_delivery', text: bookDeliverySql, values })
-    await Promise.all([booked, askBack(tx, tenant, waybills, staffName)])
+    await tx.client.query({ name: 'book_delivery', text: bookDeliverySql, values })
+    const compensated = compensatedOf.get(move) ?? []
+    if (compensated.length > 0) await askBack(tx, tenant, compensated, staffName)
   }
 }
 

@@ -70,14 +70,14 @@ export const holderSql = 'coalesce(line.held_by, line.cash_account)'
 
 export interface Booked {
   readonly waybill_number: string
-  readonly kind: 'delivered' | 'returned'
+  readonly kind: 'delivered' | 'returned' | 'compensated' | 'compensation'
   /** Is a day in the tenant's time zone. */
   readonly booked_on: string
   readonly cod: number
 }
 
 /**
- * Finds what is booked for parcels and was not taken back. The caller has locked their orders with an earlier
+ * Finds what moves and compensation booked for parcels and was not taken back. The caller has locked their orders with an earlier
  * statement: this one sees what the lock waited for.
  */
 export const findBooked = (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Booked[]> =>
@@ -85,7 +85,8 @@ export const findBooked = (tx: Tx, tenant: string, waybills: readonly string[]):
 
 const bookedSql = `
   select waybill_number, kind, booked_on::text, cod::float8 from money_lines line
-  where tenant_id = $1 and waybill_number = any($2::text[]) and kind in ('delivered', 'returned')
+  where tenant_id = $1 and waybill_number = any($2::text[])
+    and kind in ('delivered', 'returned', 'compensated', 'compensation')
     and not ${hasLaterSql('delivery_reversed', 'return_reversed')}`
 
 /** Words what is booked for a parcel, and what to do. */
