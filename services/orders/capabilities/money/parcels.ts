@@ -77,8 +77,8 @@ export interface Booked {
 }
 
 /**
- * Finds what moves and compensation booked for parcels and was not taken back. The caller has locked their orders with an earlier
- * statement: this one sees what the lock waited for.
+ * Finds what moves and compensation booked for parcels and was not taken back. The caller has locked their orders with
+ * an earlier statement: this one sees what the lock waited for.
  */
 export const findBooked = (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Booked[]> =>
   tx.rows({ name: 'find_booked', text: bookedSql, values: [tenant, waybills] })
