@@ -49,15 +49,15 @@ export const openPages = async (
   pages: Pages,
 ): Promise<FastifyInstance> => {
   const { title, description, url } = pages
-  const own = Fastify({ exposeHeadRoutes: true })
-  own.setValidatorCompiler(() => () => true)
-  own.setSerializerCompiler(() => data => JSON.stringify(data))
-  own.decorateRequest('publicUrl', {
+  const docsApp = Fastify()
+  docsApp.setValidatorCompiler(() => () => true)
+  docsApp.setSerializerCompiler(() => data => JSON.stringify(data))
+  docsApp.decorateRequest('publicUrl', {
     getter(this: FastifyRequest) {
       return String(this.headers['x-public-url'])
     },
   })
-  await own.register(swagger, {
+  await docsApp.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
@@ -88,10 +88,10 @@ export const openPages = async (
     transformObject: generated => completeDocument((generated as { openapiObject: object }).openapiObject) as object,
   })
   for (const { method, url, schema, bodyLimit } of routes)
-    own.route({ method, url, handler: async () => {}, ...(schema && { schema }), ...(bodyLimit && { bodyLimit }) })
-  for (const audience of pages.audiences) await serveAudience(own, pages, audience)
-  await own.ready()
-  return own
+    docsApp.route({ method, url, handler: async () => {}, ...(schema && { schema }), ...(bodyLimit && { bodyLimit }) })
+  for (const audience of pages.audiences) await serveAudience(docsApp, pages, audience)
+  await docsApp.ready()
+  return docsApp
 }
 
 const readAsset = (filename: string) => ({

@@ -65,12 +65,13 @@ export const tenantFile = (settings: Partial<TenantFile['tenant']> & Record<stri
   ],
 })
 
-/** Lists statuses in which one move cancels, delivers or returns a confirmed order. */
+/** Lists statuses in which one move cancels, delivers (in part, too) or returns a confirmed order. */
 export const shortStatuses = [
   { key: 'key_1', moves: ['key_2'] },
-  { key: 'key_2', moves: ['key_3', 'key_13', 'key_21'] },
+  { key: 'key_2', moves: ['key_3', 'key_13', 'key_14', 'key_21'] },
   { key: 'key_3', moves: [] },
   { key: 'key_13', moves: [] },
+  { key: 'key_14', moves: [] },
   { key: 'key_21', moves: [] },
 ]
 

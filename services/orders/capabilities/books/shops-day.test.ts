@@ -2,22 +2,13 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
-import { tenantFile } from '../../test/tenant.ts'
+import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from '../money/check-ledger.ts'
 
 // Follows docs/money.md, "A shop's day". Every amount was worked out by hand.
 
-const statuses = [
-  { key: 'key_1', moves: ['key_2'] },
-  { key: 'key_2', moves: ['key_3', 'key_13', 'key_14', 'key_21'] },
-  { key: 'key_3', moves: [] },
-  { key: 'key_13', moves: [] },
-  { key: 'key_14', moves: [] },
-  { key: 'key_21', moves: [] },
-]
-
 t.test("a shop's day, from 50 parcels to the last cent", async t => {
-  const file = { ...tenantFile({ tax_percent: 18, withholding_percent: 2 }), statuses }
+  const file = { ...tenantFile({ tax_percent: 18, withholding_percent: 2 }), statuses: shortStatuses }
   Object.assign(file.rate_cards[0] ?? {}, { cod_fee_percent: 1, cod_fee_min: 20, return_fee: 150, each_return_kg: 25 })
   const fixture = await ordersFixture(t, { file })
   const { make, move, get, request, staffOf, staffGet, pool, rows } = fixture

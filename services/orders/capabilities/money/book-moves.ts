@@ -7,7 +7,7 @@ import { findBooking } from '../../core/statuses/statuses.ts'
 import { checkCollection, collectionFields, collectionParameters, hasFraction, readCollection } from './collection.ts'
 import { askBack } from './corrections.ts'
 import { bookDeliverySql, bookReturnSql } from './fees.ts'
-import { findBooked, wordBooked } from './parcels.ts'
+import { findBooked, isCompensation, wordBooked } from './parcels.ts'
 import { findPerson } from './people.ts'
 import { reverseBooking } from './reverse.ts'
 
@@ -29,9 +29,9 @@ const checkMoney = async (tx: Tx, { tenant, waybills, statusKey }: WantedMove, l
   const isEarly = to !== undefined && isBeforeMoney(to.key)
   if (!kind && !isEarly) return {}
   const found = read ?? (await findBooked(tx, tenant, waybills))
-  const compensations = found.filter(each => each.kind.startsWith('compensat'))
+  const compensations = found.filter(isCompensation)
   compensatedOf.set(move, [...new Set(compensations.map(each => each.waybill_number))])
-  const booked = found.filter(each => !compensations.includes(each) && (isEarly || each.kind === kind))
+  const booked = found.filter(each => !isCompensation(each) && (isEarly || each.kind === kind))
   return Object.fromEntries(
     booked.map(each => [`waybill_numbers.${waybills.indexOf(each.waybill_number)}`, [wordBooked(each)]]),
   )

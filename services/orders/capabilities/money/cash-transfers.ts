@@ -7,7 +7,7 @@ import { findHolder, lockHeld } from './cash.ts'
 import { CollectedBy, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { holderSql, lockName, readClock } from './parcels.ts'
-import { findPerson, hasFourEyes } from './people.ts'
+import { findPerson, isOwnCash } from './people.ts'
 
 // Moves cash from one person to another, such as at the end of a tour (docs/money.md#who-has-the-cash).
 
@@ -39,7 +39,7 @@ export const transferCash = async (
   if (taker.kind === 'refused') return refuse('to', taker.sentence)
   const [from, to] = [giver.name, taker.name]
   if (from === to) return refuse('to', `${to} has the cash already: name somebody else.`)
-  if (from === by.name && (await hasFourEyes(tx, tenant)))
+  if (await isOwnCash(tx, tenant, from, by.name))
     return refuse('from', `${from} has the cash: somebody else must book who takes it (four_eyes of the company).`)
   for (const name of [from, to].toSorted()) await lockName(tx, tenant, `cash ${name}`)
   const own = await lockHeld(tx, tenant, from, 'from', body.waybill_numbers)

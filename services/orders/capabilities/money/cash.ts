@@ -7,7 +7,7 @@ import type { Tx } from '../../core/database/tables.ts'
 import { Amount, CollectedBy, nullable, Waybills } from './fields.ts'
 import { bookJournal } from './ledger.ts'
 import { type Clock, hasLaterSql, holderSql, lockName, lockParcels, nextLineSql, readClock } from './parcels.ts'
-import { findPerson, hasFourEyes } from './people.ts'
+import { findPerson, isOwnCash } from './people.ts'
 
 // Takes cash from riders at the office, and settles handovers whose sums differ (docs/money.md#cash).
 
@@ -76,7 +76,7 @@ export const handOver = async (
   const person = await findHolder(tx, tenant, body.collected_by)
   if (person.kind === 'refused') return refuse('collected_by', person.sentence)
   const { name } = person
-  if (name === by.name && (await hasFourEyes(tx, tenant)))
+  if (await isOwnCash(tx, tenant, name, by.name))
     return refuse('collected_by', `${name} has the cash: somebody else must take it (four_eyes of the company).`)
   await lockName(tx, tenant, `cash ${name}`)
   const own = await lockHeld(tx, tenant, name, 'collected_by', body.waybill_numbers)
@@ -197,7 +197,7 @@ export const settleHandover = async (
   const handover = (await findHandover(tx, tenant, id, 'for update')) as Handover
   if (handover.state !== 'open')
     return refuse('settle_as', `The handover is ${handover.state}: only an open one can be settled.`)
-  if (handover.collected_by === by.name && (await hasFourEyes(tx, tenant)))
+  if (await isOwnCash(tx, tenant, handover.collected_by, by.name))
     return refuse('settle_as', `${by.name} had the cash: somebody else must settle this (four_eyes of the company).`)
   if (handover.taken_by === by.name) return refuse('settle_as', 'Somebody else must settle what you took.')
   const clock = await readClock(tx, tenant)

@@ -190,7 +190,7 @@ const compensatedSql = `
     )
   group by 1 having sum(compensation) > 0`
 
-/** Rejects what \`askBack\` made for a parcel whose delivery is taken back. */
+/** Rejects what `askBack` made for a parcel whose delivery is taken back. */
 export const stopAsking = async (tx: Tx, tenant: string, waybill: string, by: string, now: Date) => {
   const text = `update corrections set state = 'rejected', decided_by = $3, decided_at = $4
     where tenant_id = $1 and waybill_number = $2 and state = 'waiting' and reason = $5`

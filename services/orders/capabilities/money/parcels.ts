@@ -89,6 +89,8 @@ const bookedSql = `
     and kind in ('delivered', 'returned', 'compensated', 'compensation')
     and not ${hasLaterSql('delivery_reversed', 'return_reversed')}`
 
+export const isCompensation = ({ kind }: Booked): boolean => kind === 'compensated' || kind === 'compensation'
+
 /** Words what is booked for a parcel, and what to do. */
 export const wordBooked = ({ waybill_number, kind, booked_on, cod }: Booked): string =>
   `${waybill_number} is booked as ${kind} on ${booked_on}${kind === 'delivered' ? `, with ${cod} paid` : ''}: take that move back first.`

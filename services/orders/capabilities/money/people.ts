@@ -55,8 +55,9 @@ const toPairs = (name: string): Set<string> => {
 const compare = (one: ReadonlySet<string>, other: ReadonlySet<string>): number =>
   (2 * [...one].filter(pair => other.has(pair)).length) / (one.size + other.size)
 
-/** Tells whether the company wants a second person wherever somebody could act on their own cash (`four_eyes`). */
-export const hasFourEyes = async (tx: Tx, tenant: string): Promise<boolean> => {
+/** Tells whether `by` would act on their own cash in a company that wants a second person for it (`four_eyes`). */
+export const isOwnCash = async (tx: Tx, tenant: string, holder: string, by: string): Promise<boolean> => {
+  if (holder !== by) return false
   const { rows } = await tx.client.query('select four_eyes from tenants where tenant_id = $1', [tenant])
   return rows[0].four_eyes
 }
