@@ -20,6 +20,7 @@ import {
   withErrorListeners,
 } from './database.ts'
 import { migrate } from './migrate.ts'
+import { PipelinedClient } from './pipelined.ts'
 
 const migrations = fileURLToPath(new URL('../../services/orders/core/database/migrations', import.meta.url))
 
@@ -71,7 +72,7 @@ class CountingSocket extends Socket {
 t.test('a transaction begins in the same write as its first query; a whole read is one write', async t => {
   const { url } = await cloneDatabase(t, 'orders')
   const socket = new CountingSocket()
-  const options = { connectionString: url, max: 1, pipeline: true, stream: () => socket }
+  const options = { connectionString: url, max: 1, pipeline: true, Client: PipelinedClient, stream: () => socket }
   const pool = withErrorListeners(new pg.Pool(options), () => {})
   t.teardown(() => pool.end())
   await pool.query('select 1')

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { makePatient, whenSilent } from './patience.ts'
-import { TenantQuery } from './pipelined.ts'
+import { PipelinedClient } from './pipelined.ts'
 import { inTenantShare } from './tenant-share.ts'
 
 interface PoolOptions {
@@ -42,6 +42,7 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     pipeline: true,
+    Client: PipelinedClient,
   } as pg.PoolConfig)
   makePatient(pool, options.queueSeconds)
   return withErrorListeners(pool, onIdleError)
@@ -153,7 +154,7 @@ export const inTransaction = async <Tables, Result>(
     const result = await action(bind(client))
     await opening
     const isKept = keeps(result)
-    const { command } = await client.query(isKept ? 'commit' : 'rollback').catch(error => {
+    const { command } = await run(client, isKept ? 'commit' : 'rollback').catch(error => {
       closeIfSilent(pool, error)
       // A commit that Postgres refuses is rolled back: only a lost connection leaves the outcome unknown.
       const isRefused = error instanceof pg.DatabaseError && error.severity === 'ERROR'
@@ -179,27 +180,18 @@ export const readInTenant = <Row extends pg.QueryResultRow>(
 ): Promise<Row[]> =>
   inTenantShare(pool, tenant, async () => {
     const client = await pool.connect()
-    sendTogether(client)
     try {
-      const result = await read(client, tenant, query)
+      begin(client, ['begin read only'], { 'app.tenant': tenant }).catch(() => {})
+      const reading = client.query<Row>(query)
+      run(client, 'commit').catch(() => {})
+      const { rows } = await reading
       client.release()
-      return result.rows as Row[]
+      return rows
     } catch (error) {
       closeIfSilent(pool, error as Error)
-      client.release(error as Error)
+      await abandon(client)
       throw error
     }
-  })
-
-const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Promise<pg.QueryResult> =>
-  new Promise((resolve, reject) => {
-    const begun = watchBegin(client)
-    const reading = new TenantQuery(tenant, query, begun, (error, result) => {
-      begun()
-      if (error) reject(error)
-      else resolve(result)
-    })
-    client.query(reading as unknown as pg.QueryConfig)
   })
 
 /**
@@ -223,15 +215,26 @@ export const inSnapshot = <Tables, Result>(
 type LocalSettings = Readonly<Record<string, string>>
 
 /**
- * Starts a transaction with these settings. The first query follows in the same write, before the response. Each
- * setting is a query of its own: Citus passes the whole text of its query on to its nodes.
+ * Starts a transaction with these settings. The first queries follow in the same write. Each setting is a query of its
+ * own: Citus passes the whole text of its query on to its nodes.
  */
-const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<unknown> => {
-  sendTogether(client)
+const begin = async (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<void> => {
+  const begun = watchBegin(client)
   const limits = Object.entries(settings).map(([name, value]) => `set local ${name} = ${pg.escapeLiteral(value)}`)
-  const queries = [statements.join('; '), ...limits].map(text => client.query(text))
-  return Promise.all(queries).finally(watchBegin(client))
+  try {
+    await Promise.all([
+      ...statements.map(text => run(client, text)),
+      ...limits.map((text, index) => pipelined(client).run(text, undefined, index === 0 ? begun : undefined)),
+    ])
+  } finally {
+    begun()
+  }
 }
+
+const pipelined = (client: pg.PoolClient) => client as unknown as PipelinedClient
+
+/** Runs a statement that has no values and returns no rows. */
+const run = (client: pg.PoolClient, text: string) => pipelined(client).run(text, text)
 
 /** Breaks the connection unless the function that it returns is called before the connection counts as silent. */
 const watchBegin = (client: pg.PoolClient): (() => void) =>
@@ -239,20 +242,10 @@ const watchBegin = (client: pg.PoolClient): (() => void) =>
 
 /** Rolls back and releases the connection; a broken connection is discarded. */
 const abandon = (client: pg.PoolClient): Promise<void> =>
-  client.query('rollback').then(
+  run(client, 'rollback').then(
     () => client.release(),
     broken => client.release(broken),
   )
-
-/**
- * Sends all queries of this round of the event loop in one write. Reaches into pg, which exposes no socket; a test
- * counts the writes.
- */
-const sendTogether = (client: pg.PoolClient): void => {
-  const stream = findStream(client)
-  stream.cork()
-  process.nextTick(() => stream.uncork())
-}
 
 const findStream = (client: pg.PoolClient): Socket =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream

@@ -1,4 +1,5 @@
 import { createPool, withErrorListeners } from '@courier/shared/postgres/database.ts'
+import { PipelinedClient } from '@courier/shared/postgres/pipelined.ts'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { cloneDatabase } from '../../../../dev/test-database.ts'
@@ -326,7 +327,7 @@ t.test('a password is hashed anew only when it changes', async t => {
 
 t.test('passwords are hashed before the transaction: many of them do not keep it waiting', async t => {
   const { url } = await cloneDatabase(t, 'orders')
-  const options = { connectionString: url, max: 2, idle_in_transaction_session_timeout: 300 }
+  const options = { connectionString: url, max: 2, Client: PipelinedClient, idle_in_transaction_session_timeout: 300 }
   // A connection may end while the database is dropped: without a listener that error ends the process.
   const pool = withErrorListeners(new pg.Pool(options), () => {})
   t.teardown(() => pool.end())
