@@ -52,9 +52,9 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
  * Closes idle connections when the client gives up waiting: Postgres ends every statement earlier, so a missing
  * response is due to the connection.
  */
-const closeIfSilent = (pool: pg.Pool, error: Error): void => {
+const closeIfSilent = (pool: pg.Pool, error: unknown): void => {
   const { _idle: idle } = pool as unknown as { _idle: { client: pg.PoolClient }[] }
-  if (/query read timeout/i.test(error.message))
+  if (/query read timeout/i.test(String((error as Error)?.message)))
     for (const { client } of [...idle]) findStream(client).destroy(new Error('another connection is silent'))
 }
 
@@ -149,10 +149,8 @@ export const inTransaction = async <Tables, Result>(
 ): Promise<Result> => {
   const client = await pool.connect()
   try {
-    const opening = begin(client, beginning, settings)
-    opening.catch(error => closeIfSilent(pool, error))
+    begin(client, beginning, settings)
     const result = await action(bind(client))
-    await opening
     const isKept = keeps(result)
     const { command } = await run(client, isKept ? 'commit' : 'rollback').catch(error => {
       closeIfSilent(pool, error)
@@ -164,6 +162,7 @@ export const inTransaction = async <Tables, Result>(
     client.release()
     return result
   } catch (error) {
+    closeIfSilent(pool, error)
     await abandon(client)
     throw error
   }
@@ -181,14 +180,14 @@ export const readInTenant = <Row extends pg.QueryResultRow>(
   inTenantShare(pool, tenant, async () => {
     const client = await pool.connect()
     try {
-      begin(client, ['begin read only'], { 'app.tenant': tenant }).catch(() => {})
+      begin(client, ['begin read only'], { 'app.tenant': tenant })
       const reading = client.query<Row>(query)
       run(client, 'commit').catch(() => {})
       const { rows } = await reading
       client.release()
       return rows
     } catch (error) {
-      closeIfSilent(pool, error as Error)
+      closeIfSilent(pool, error)
       await abandon(client)
       throw error
     }
@@ -218,23 +217,17 @@ type LocalSettings = Readonly<Record<string, string>>
  * Starts a transaction with these settings. The first queries follow in the same write. Each setting is a query of its
  * own: Citus passes the whole text of its query on to its nodes.
  */
-const begin = async (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<void> => {
+const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): void => {
   const begun = watchBegin(client)
-  const limits = Object.entries(settings).map(([name, value]) => `set local ${name} = ${pg.escapeLiteral(value)}`)
-  try {
-    await Promise.all([
-      ...statements.map(text => run(client, text)),
-      ...limits.map((text, index) => pipelined(client).run(text, undefined, index === 0 ? begun : undefined)),
-    ])
-  } finally {
-    begun()
-  }
+  for (const [index, text] of statements.entries())
+    pipelined(client).prefix(text, text, index === 0 ? begun : undefined)
+  for (const [name, value] of Object.entries(settings))
+    pipelined(client).prefix(`set local ${name} = ${pg.escapeLiteral(value)}`, '')
 }
 
 const pipelined = (client: pg.PoolClient) => client as unknown as PipelinedClient
 
-/** Runs a statement that has no values and returns no rows. */
-const run = (client: pg.PoolClient, text: string) => pipelined(client).run(text, text)
+const run = (client: pg.PoolClient, text: string) => pipelined(client).run(text)
 
 /** Breaks the connection unless the function that it returns is called before the connection counts as silent. */
 const watchBegin = (client: pg.PoolClient): (() => void) =>

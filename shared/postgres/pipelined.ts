@@ -1,82 +1,62 @@
 // Sends the statements of one round of the event loop together, with one Sync. In pg's own pipeline each has its own:
 // Postgres then sends, and Node wakes up for, each response alone (three queries took 1.6 times as long at 16
-// connections).
-import type { Socket } from 'node:net'
+// connections). A prepared statement's columns are described once, instead of at each execution.
 import pg from 'pg'
-
-/** Declares the members that pg's types leave out. */
-interface Connection {
-  readonly stream: Socket
-  /** Holds the texts of prepared statements by name. */
-  readonly parsedStatements: Record<string, string | undefined>
-  readonly submittedNamedStatements: Record<string, string | undefined>
-  parse(statement: { name: string; text: string }): void
-  bind(values: { statement: string; values: readonly unknown[] }): void
-  describe(portal: { type: 'P'; name: string }): void
-  execute(portal: object): void
-  flush(): void
-  sync(): void
-}
+import { serialize } from 'pg-protocol'
 
 type Done = (error: Error | null, result?: pg.QueryResult) => void
 type Config = pg.QueryConfig & { readonly query_timeout?: number; readonly submit?: unknown }
+type Row = Record<string, unknown>
 
+/** Reads the rows of a statement. */
+interface Columns {
+  readonly names: readonly string[]
+  readonly parsers: readonly ((text: string) => unknown)[]
+  /** Has each column: a copy of it costs less than a new object that grows. */
+  readonly empty: Row
+}
+
+interface Statement {
+  readonly name: string
+  readonly text: string
+  readonly values: unknown[]
+  readonly done: Done
+  /** Is called when the statement has ended; Postgres says so before it runs the statements that follow. */
+  readonly onEnded?: (() => void) | undefined
+  /** Is undefined until Postgres describes the rows. */
+  columns: Columns | undefined
+  readonly rows: Row[]
+  command?: string
+  /** Is the first error in reading a row. */
+  error?: Error
+}
+
+/** Holds the columns of each statement that a connection has prepared, by name. */
+type Prepared = Map<string, Columns | undefined>
+
+/** Declares the members that pg's types leave out. */
+interface Connection {
+  _send(message: Buffer): void
+}
 interface AnyQuery {
-  name: string | undefined
-  text: string
   callback: Done
-  values: readonly unknown[] | undefined
-  handleRowDescription(message: unknown): void
-  handleDataRow(message: unknown): void
-  handleCommandComplete(message: unknown, connection: Connection): void
-  handleEmptyQuery(): void
-  handleReadyForQuery(): void
-  handleError(error: Error, connection?: Connection): void
 }
-
-const Query = pg.Query as unknown as new (config: string | Config, values: unknown, done: Done) => AnyQuery
+const Query = pg.Query as unknown as new (text: string, values: undefined, done: Done) => AnyQuery
 const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => unknown } }).utils
-
-interface Options {
-  /** Is false for a statement that returns no rows, such as `begin`: its result is only the command. */
-  readonly hasRows?: boolean
-  /** Is called when the statement has ended, which does not wait for the statements that follow. */
-  readonly onEnded?: () => void
-}
-
-/** Is a statement of a group. The constructor throws if a value cannot be sent. */
-class Statement extends Query {
-  readonly options: Options
-
-  constructor(config: string | Config, values: unknown, done: Done, options: Options) {
-    super(config, values, done)
-    this.values = this.values?.map(prepareValue) ?? []
-    this.options = options
-  }
-
-  send(connection: Connection): void {
-    const { name = '', text, values = [] } = this
-    const { parsedStatements: parsed, submittedNamedStatements: sent } = connection
-    if (name === '' || (parsed[name] ?? sent[name]) === undefined) connection.parse({ name, text })
-    if (name !== '' && parsed[name] === undefined) sent[name] = text
-    connection.bind({ statement: name, values })
-    if (this.options.hasRows ?? true) connection.describe({ type: 'P', name: '' })
-    connection.execute({})
-    if (this.options.onEnded) connection.flush()
-  }
-}
 
 /** Is one query to pg. When a statement fails, Postgres skips those after it, up to the Sync. */
 class Group extends Query {
+  readonly #prepared: Prepared
   readonly #statements: Statement[] = []
   #ended = 0
   #isSettled = false
-  /** Limits the milliseconds of all statements, instead of the pool's limit. */
+  /** Limits the milliseconds of the group, instead of the pool's limit. */
   query_timeout: number | undefined
 
-  constructor() {
+  constructor(prepared: Prepared) {
     super('group', undefined, () => {})
-    // pg wraps it, and calls it when time is up.
+    this.#prepared = prepared
+    // pg wraps it, and calls it with an error when time is up.
     this.callback = error => this.#settle(error)
   }
 
@@ -85,46 +65,60 @@ class Group extends Query {
   }
 
   submit(connection: Connection): null {
-    connection.stream.cork()
-    for (const statement of this.#statements) statement.send(connection)
-    connection.sync()
-    connection.stream.uncork()
-    this.#expect()
+    const messages: Buffer[] = []
+    for (const statement of this.#statements) this.#write(statement, messages)
+    messages.push(serialize.sync())
+    connection._send(Buffer.concat(messages))
     return null
   }
 
-  /** Tells pg the name of the statement that Postgres runs next: pg notes it when the statement is parsed. */
-  #expect(): void {
-    this.name = this.#statements[this.#ended]?.name
-    this.text = this.#statements[this.#ended]?.text ?? ''
+  #write(statement: Statement, messages: Buffer[]): void {
+    const { name, text, values, onEnded } = statement
+    // Closes the statement first: one that failed earlier may be prepared or not.
+    if (name !== '' && !this.#prepared.has(name)) messages.push(serialize.close({ type: 'S', name }))
+    if (name === '' || !this.#prepared.has(name)) messages.push(serialize.parse({ name, text }))
+    statement.columns ??= this.#prepared.get(name)
+    messages.push(serialize.bind({ statement: name, values }))
+    if (!statement.columns) messages.push(serialize.describe({ type: 'P' }))
+    if (name !== '') this.#prepared.set(name, statement.columns)
+    messages.push(serialize.execute({}))
+    if (onEnded) messages.push(serialize.flush())
   }
 
-  override handleRowDescription(message: unknown): void {
-    this.#statements[this.#ended]?.handleRowDescription(message)
+  handleRowDescription({ fields }: { fields: readonly pg.FieldDef[] }): void {
+    const statement = this.#statements[this.#ended] as Statement
+    const names = fields.map(({ name }) => name)
+    const parsers = fields.map(({ dataTypeID }) => pg.types.getTypeParser(dataTypeID, 'text'))
+    statement.columns = { names, parsers, empty: Object.fromEntries(names.map(name => [name, null])) }
   }
 
-  override handleDataRow(message: unknown): void {
-    this.#statements[this.#ended]?.handleDataRow(message)
+  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    const statement = this.#statements[this.#ended] as Statement
+    try {
+      statement.rows.push(readRow(statement.columns ?? noColumns, fields))
+    } catch (error) {
+      statement.error ??= error as Error
+    }
   }
 
-  override handleCommandComplete(message: unknown, connection: Connection): void {
-    const statement = this.#statements[this.#ended++]
-    statement?.handleCommandComplete(message, connection)
-    statement?.options.onEnded?.()
-    this.#expect()
+  handleCommandComplete({ text }: { text: string }): void {
+    const statement = this.#statements[this.#ended++] as Statement
+    statement.command = text
+    // Postgres describes no columns of a statement without rows.
+    statement.columns ??= noColumns
+    if (statement.name !== '') this.#prepared.set(statement.name, statement.columns)
+    statement.onEnded?.()
   }
 
-  override handleEmptyQuery(): void {
+  handleEmptyQuery(): void {
     this.#ended++
-    this.#expect()
   }
 
-  override handleReadyForQuery(): void {
+  handleReadyForQuery(): void {
     this.callback(null)
   }
 
-  override handleError(error: Error, { submittedNamedStatements: sent }: Connection): void {
-    for (const { name = '' } of this.#statements.slice(this.#ended)) delete sent[name]
+  handleError(error: Error): void {
     this.callback(error)
   }
 
@@ -132,45 +126,76 @@ class Group extends Query {
     if (this.#isSettled) return
     this.#isSettled = true
     for (const [index, statement] of this.#statements.entries())
-      if (index < this.#ended) statement.handleReadyForQuery()
-      else statement.handleError(error ?? new Error('Postgres did not run the statement'))
+      if (index < this.#ended) statement.done(statement.error ?? null, toResult(statement))
+      else {
+        this.#prepared.delete(statement.name)
+        statement.done(error ?? new Error('Postgres did not run the statement'))
+      }
   }
+}
+
+const noColumns: Columns = { names: [], parsers: [], empty: {} }
+
+const readRow = ({ names, parsers, empty }: Columns, fields: readonly (string | null)[]): Row => {
+  const row = { ...empty }
+  for (let index = 0; index < names.length; index++) {
+    const text = fields[index] as string | null
+    if (text !== null) row[names[index] as string] = parsers[index]?.(text)
+  }
+  return row
+}
+
+/** Reads `SELECT 3`, `INSERT 0 3` or `COMMIT`. */
+const toResult = ({ command: text = '', rows }: Statement): pg.QueryResult => {
+  const [command = '', ...counts] = text.split(' ')
+  const last = counts.at(-1)
+  return { command, rowCount: last === undefined ? null : Number(last), oid: 0, fields: [], rows }
 }
 
 /** Is a client of createPool. Outside a transaction, statements of one round of the event loop succeed or fail together. */
 export class PipelinedClient extends pg.Client {
+  readonly #prepared: Prepared = new Map()
   #group: Group | undefined
 
   // biome-ignore lint/suspicious/noExplicitAny: pg has eight forms of it
   override query(config: any, values?: any, done?: any): any {
+    // Only the simple protocol runs several statements in one text.
     const isJoined = typeof config === 'string' ? values?.length > 0 || !config.includes(';') : !config.submit
     if (!isJoined) {
       this.#send()
       return super.query(config, values, done)
     }
+    const {
+      text,
+      name = '',
+      values: own,
+      query_timeout,
+    }: Config = typeof config === 'string' ? { text: config } : config
     const callback = typeof values === 'function' ? values : done
-    if (callback) return this.#join(config, values, callback, {})
-    return new Promise((resolve, reject) => {
-      this.#join(config, values, (error, result) => (error ? reject(error) : resolve(result as pg.QueryResult)), {})
-    })
+    const join = (done: Done): void => {
+      const texts = toArray(own ?? values).map(value => prepareValue(value))
+      this.#join({ name, text, values: texts, done, columns: undefined, rows: [] }, query_timeout)
+    }
+    return callback ? join(callback) : promise(join)
   }
 
-  /** Runs a statement that returns no rows. `name` is for one without values in its text: it is parsed once. */
-  run(text: string, name?: string, onEnded?: () => void): Promise<pg.QueryResult> {
-    return new Promise((resolve, reject) => {
-      const done: Done = (error, result) => (error ? reject(error) : resolve(result as pg.QueryResult))
-      this.#join({ text, ...(name && { name }) }, undefined, done, { hasRows: false, ...(onEnded && { onEnded }) })
-    })
+  /** Runs a statement that has no values and returns no rows, such as `commit`. It is parsed once. */
+  run(text: string): Promise<pg.QueryResult> {
+    return promise(done => this.#join({ ...toCommand(text), name: text, done }))
   }
 
-  #join(config: string | Config, values: unknown, done: Done, options: Options): void {
-    const statement = new Statement(config, values, done, options)
+  /** Runs a statement before others, which reject with its error. */
+  prefix(text: string, name: string, onEnded?: () => void): void {
+    this.#join({ ...toCommand(text), name, onEnded, done: onEnded ?? ignore })
+  }
+
+  #join(statement: Statement, timeout?: number): void {
     if (!this.#group) {
-      this.#group = new Group()
+      this.#group = new Group(this.#prepared)
       process.nextTick(() => this.#send())
     }
     this.#group.add(statement)
-    if (typeof config !== 'string') this.#group.query_timeout ??= config.query_timeout
+    this.#group.query_timeout ??= timeout
   }
 
   #send(): void {
@@ -179,3 +204,18 @@ export class PipelinedClient extends pg.Client {
     if (group) super.query(group as unknown as string)
   }
 }
+
+const promise = (start: (done: Done) => void): Promise<pg.QueryResult> =>
+  new Promise<pg.QueryResult>((resolve, reject) =>
+    start((error, result) => (error ? reject(error) : resolve(result as pg.QueryResult))),
+  ).catch(error => {
+    // Shows the caller, instead of the socket that the error came from.
+    Error.captureStackTrace(error)
+    throw error
+  })
+
+const toArray = (values: unknown): readonly unknown[] => (Array.isArray(values) ? values : [])
+
+const toCommand = (text: string) => ({ text, values: [], columns: noColumns, rows: [] })
+
+const ignore = (): void => {}
