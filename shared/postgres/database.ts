@@ -152,7 +152,7 @@ export const inTransaction = async <Tables, Result>(
     begin(client, beginning, settings)
     const result = await action(bind(client))
     const isKept = keeps(result)
-    const { command } = await run(client, isKept ? 'commit' : 'rollback').catch(error => {
+    const { command } = await client.query(isKept ? 'commit' : 'rollback').catch(error => {
       closeIfSilent(pool, error)
       // A commit that Postgres refuses is rolled back: only a lost connection leaves the outcome unknown.
       const isRefused = error instanceof pg.DatabaseError && error.severity === 'ERROR'
@@ -182,7 +182,7 @@ export const readInTenant = <Row extends pg.QueryResultRow>(
     try {
       begin(client, ['begin read only'], { 'app.tenant': tenant })
       const reading = client.query<Row>(query)
-      run(client, 'commit').catch(() => {})
+      client.query('commit').catch(() => {})
       const { rows } = await reading
       client.release()
       return rows
@@ -218,16 +218,12 @@ type LocalSettings = Readonly<Record<string, string>>
  * own: Citus passes the whole text of its query on to its nodes.
  */
 const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): void => {
+  const pipelined = client as unknown as PipelinedClient
   const begun = watchBegin(client)
-  for (const [index, text] of statements.entries())
-    pipelined(client).prefix(text, text, index === 0 ? begun : undefined)
+  for (const [index, text] of statements.entries()) pipelined.prefix(text, text, index === 0 ? begun : undefined)
   for (const [name, value] of Object.entries(settings))
-    pipelined(client).prefix(`set local ${name} = ${pg.escapeLiteral(value)}`, '')
+    pipelined.prefix(`set local ${name} = ${pg.escapeLiteral(value)}`, '')
 }
-
-const pipelined = (client: pg.PoolClient) => client as unknown as PipelinedClient
-
-const run = (client: pg.PoolClient, text: string) => pipelined(client).run(text)
 
 /** Breaks the connection unless the function that it returns is called before the connection counts as silent. */
 const watchBegin = (client: pg.PoolClient): (() => void) =>
@@ -235,7 +231,7 @@ const watchBegin = (client: pg.PoolClient): (() => void) =>
 
 /** Rolls back and releases the connection; a broken connection is discarded. */
 const abandon = (client: pg.PoolClient): Promise<void> =>
-  run(client, 'rollback').then(
+  client.query('rollback').then(
     () => client.release(),
     broken => client.release(broken),
   )

@@ -1,187 +1,29 @@
-// Sends the statements of one round of the event loop together, with one Sync. In pg's own pipeline each has its own:
-// Postgres then sends, and Node wakes up for, each response alone (three queries took 1.6 times as long at 16
-// connections). A prepared statement's columns are described once, instead of at each execution.
 import pg from 'pg'
-import { serialize } from 'pg-protocol'
+import { type Done, noColumns, type Prepared, type Statement, StatementGroup } from './statement-group.ts'
 
-type Done = (error: Error | null, result?: pg.QueryResult) => void
 type Config = pg.QueryConfig & { readonly query_timeout?: number; readonly submit?: unknown }
-type Row = Record<string, unknown>
 
-/** Reads the rows of a statement. */
-interface Columns {
-  readonly names: readonly string[]
-  readonly parsers: readonly ((text: string) => unknown)[]
-  /** Has each column: a copy of it costs less than a new object that grows. */
-  readonly empty: Row
-}
-
-interface Statement {
-  readonly name: string
-  readonly text: string
-  readonly values: unknown[]
-  readonly done: Done
-  /** Is called when the statement has ended; Postgres says so before it runs the statements that follow. */
-  readonly onEnded?: (() => void) | undefined
-  /** Is undefined until Postgres describes the rows. */
-  columns: Columns | undefined
-  readonly rows: Row[]
-  command?: string
-  /** Is the first error in reading a row. */
-  error?: Error
-}
-
-/** Holds the columns of each statement that a connection has prepared, by name. */
-type Prepared = Map<string, Columns | undefined>
-
-/** Declares the members that pg's types leave out. */
-interface Connection {
-  _send(message: Buffer): void
-}
-interface AnyQuery {
-  callback: Done
-}
-const Query = pg.Query as unknown as new (text: string, values: undefined, done: Done) => AnyQuery
 const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => unknown } }).utils
-
-/** Is one query to pg. When a statement fails, Postgres skips those after it, up to the Sync. */
-class Group extends Query {
-  readonly #prepared: Prepared
-  readonly #statements: Statement[] = []
-  #ended = 0
-  #isSettled = false
-  /** Limits the milliseconds of the group, instead of the pool's limit. */
-  query_timeout: number | undefined
-
-  constructor(prepared: Prepared) {
-    super('group', undefined, () => {})
-    this.#prepared = prepared
-    // pg wraps it, and calls it with an error when time is up.
-    this.callback = error => this.#settle(error)
-  }
-
-  add(statement: Statement): void {
-    this.#statements.push(statement)
-  }
-
-  submit(connection: Connection): null {
-    const messages: Buffer[] = []
-    for (const statement of this.#statements) this.#write(statement, messages)
-    messages.push(serialize.sync())
-    connection._send(Buffer.concat(messages))
-    return null
-  }
-
-  #write(statement: Statement, messages: Buffer[]): void {
-    const { name, text, values, onEnded } = statement
-    // Closes the statement first: one that failed earlier may be prepared or not.
-    if (name !== '' && !this.#prepared.has(name)) messages.push(serialize.close({ type: 'S', name }))
-    if (name === '' || !this.#prepared.has(name)) messages.push(serialize.parse({ name, text }))
-    statement.columns ??= this.#prepared.get(name)
-    messages.push(serialize.bind({ statement: name, values }))
-    if (!statement.columns) messages.push(serialize.describe({ type: 'P' }))
-    if (name !== '') this.#prepared.set(name, statement.columns)
-    messages.push(serialize.execute({}))
-    if (onEnded) messages.push(serialize.flush())
-  }
-
-  handleRowDescription({ fields }: { fields: readonly pg.FieldDef[] }): void {
-    const statement = this.#statements[this.#ended] as Statement
-    const names = fields.map(({ name }) => name)
-    const parsers = fields.map(({ dataTypeID }) => pg.types.getTypeParser(dataTypeID, 'text'))
-    statement.columns = { names, parsers, empty: Object.fromEntries(names.map(name => [name, null])) }
-  }
-
-  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
-    const statement = this.#statements[this.#ended] as Statement
-    try {
-      statement.rows.push(readRow(statement.columns ?? noColumns, fields))
-    } catch (error) {
-      statement.error ??= error as Error
-    }
-  }
-
-  handleCommandComplete({ text }: { text: string }): void {
-    const statement = this.#statements[this.#ended++] as Statement
-    statement.command = text
-    // Postgres describes no columns of a statement without rows.
-    statement.columns ??= noColumns
-    if (statement.name !== '') this.#prepared.set(statement.name, statement.columns)
-    statement.onEnded?.()
-  }
-
-  handleEmptyQuery(): void {
-    this.#ended++
-  }
-
-  handleReadyForQuery(): void {
-    this.callback(null)
-  }
-
-  handleError(error: Error): void {
-    this.callback(error)
-  }
-
-  #settle(error: Error | null): void {
-    if (this.#isSettled) return
-    this.#isSettled = true
-    for (const [index, statement] of this.#statements.entries())
-      if (index < this.#ended) statement.done(statement.error ?? null, toResult(statement))
-      else {
-        this.#prepared.delete(statement.name)
-        statement.done(error ?? new Error('Postgres did not run the statement'))
-      }
-  }
-}
-
-const noColumns: Columns = { names: [], parsers: [], empty: {} }
-
-const readRow = ({ names, parsers, empty }: Columns, fields: readonly (string | null)[]): Row => {
-  const row = { ...empty }
-  for (let index = 0; index < names.length; index++) {
-    const text = fields[index] as string | null
-    if (text !== null) row[names[index] as string] = parsers[index]?.(text)
-  }
-  return row
-}
-
-/** Reads `SELECT 3`, `INSERT 0 3` or `COMMIT`. */
-const toResult = ({ command: text = '', rows }: Statement): pg.QueryResult => {
-  const [command = '', ...counts] = text.split(' ')
-  const last = counts.at(-1)
-  return { command, rowCount: last === undefined ? null : Number(last), oid: 0, fields: [], rows }
-}
 
 /** Is a client of createPool. Outside a transaction, statements of one round of the event loop succeed or fail together. */
 export class PipelinedClient extends pg.Client {
   readonly #prepared: Prepared = new Map()
-  #group: Group | undefined
+  #group: StatementGroup | undefined
 
   // biome-ignore lint/suspicious/noExplicitAny: pg has eight forms of it
   override query(config: any, values?: any, done?: any): any {
-    // Only the simple protocol runs several statements in one text.
-    const isJoined = typeof config === 'string' ? values?.length > 0 || !config.includes(';') : !config.submit
-    if (!isJoined) {
+    const given: Config = typeof config === 'string' ? { text: config, values: toArray(values) } : config
+    if (isSimple(given)) {
       this.#send()
       return super.query(config, values, done)
     }
-    const {
-      text,
-      name = '',
-      values: own,
-      query_timeout,
-    }: Config = typeof config === 'string' ? { text: config } : config
-    const callback = typeof values === 'function' ? values : done
+    const { text, name = nameCommand(text), query_timeout } = given
     const join = (done: Done): void => {
-      const texts = toArray(own ?? values).map(value => prepareValue(value))
+      const texts = (given.values ?? toArray(values)).map(value => prepareValue(value))
       this.#join({ name, text, values: texts, done, columns: undefined, rows: [] }, query_timeout)
     }
+    const callback = typeof values === 'function' ? values : done
     return callback ? join(callback) : promise(join)
-  }
-
-  /** Runs a statement that has no values and returns no rows, such as `commit`. It is parsed once. */
-  run(text: string): Promise<pg.QueryResult> {
-    return promise(done => this.#join({ ...toCommand(text), name: text, done }))
   }
 
   /** Runs a statement before others, which reject with its error. */
@@ -191,7 +33,7 @@ export class PipelinedClient extends pg.Client {
 
   #join(statement: Statement, timeout?: number): void {
     if (!this.#group) {
-      this.#group = new Group(this.#prepared)
+      this.#group = new StatementGroup(this.#prepared)
       process.nextTick(() => this.#send())
     }
     this.#group.add(statement)
@@ -219,3 +61,10 @@ const toArray = (values: unknown): readonly unknown[] => (Array.isArray(values) 
 const toCommand = (text: string) => ({ text, values: [], columns: noColumns, rows: [] })
 
 const ignore = (): void => {}
+
+/** Only the simple protocol runs several statements in one text, and `explain (generic_plan)` of one with parameters. */
+const isSimple = ({ submit, name, text, values = [] }: Config): boolean =>
+  submit !== undefined || (name === undefined && values.length === 0 && /[;$]/.test(text))
+
+/** Names what every transaction has: a connection parses it once. */
+const nameCommand = (text: string): string => (/^(begin|commit|rollback)$/.test(text) ? text : '')

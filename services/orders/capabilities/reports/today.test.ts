@@ -111,7 +111,8 @@ t.test('does not count a day again when a later one fails', async t => {
         const client = await target.connect()
         return new Proxy(client, {
           get: (connected, key) => {
-            if (key !== 'query') return Reflect.get(connected, key)
+            const member = Reflect.get(connected, key)
+            if (key !== 'query') return typeof member === 'function' ? member.bind(connected) : member
             return (query: { name?: string }, ...rest: []) => {
               if (query.name === 'count_day' && ++counted > 20 && isDown) return Promise.reject(new Error('down'))
               return connected.query(query as never, ...rest)
