@@ -5,7 +5,10 @@ type Config = pg.QueryConfig & { readonly query_timeout?: number; readonly submi
 
 const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => unknown } }).utils
 
-/** Is a client of createPool. Outside a transaction, statements of one round of the event loop succeed or fail together. */
+/**
+ * Sends the statements of one round of the event loop together, with one Sync. Outside a transaction they succeed or
+ * fail together.
+ */
 export class PipelinedClient extends pg.Client {
   readonly #prepared: Prepared = new Map()
   #group: StatementGroup | undefined
@@ -62,7 +65,10 @@ const toCommand = (text: string) => ({ text, values: [], columns: noColumns, row
 
 const ignore = (): void => {}
 
-/** Only the simple protocol runs several statements in one text, and `explain (generic_plan)` of one with parameters. */
+/**
+ * Finds what needs the simple protocol: several statements in one text, and `explain (generic_plan)` of a statement
+ * with parameters.
+ */
 const isSimple = ({ submit, name, text, values = [] }: Config): boolean =>
   submit !== undefined || (name === undefined && values.length === 0 && /[;$]/.test(text))
 
