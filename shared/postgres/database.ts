@@ -182,7 +182,7 @@ export const readInTenant = <Row extends pg.QueryResultRow>(
     try {
       begin(client, ['begin read only'], { 'app.tenant': tenant })
       const reading = client.query<Row>(query)
-      client.query('commit').catch(() => {})
+      toPipelined(client).send('commit', 'commit')
       const { rows } = await reading
       client.release()
       return rows
@@ -218,12 +218,13 @@ type LocalSettings = Readonly<Record<string, string>>
  * own: Citus passes the whole text of its query on to its nodes.
  */
 const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): void => {
-  const pipelined = client as unknown as PipelinedClient
+  const pipelined = toPipelined(client)
   const begun = watchBegin(client)
-  for (const [index, text] of statements.entries()) pipelined.prefix(text, text, index === 0 ? begun : undefined)
-  for (const [name, value] of Object.entries(settings))
-    pipelined.prefix(`set local ${name} = ${pg.escapeLiteral(value)}`, '')
+  for (const [index, text] of statements.entries()) pipelined.send(text, text, index === 0 ? begun : undefined)
+  for (const [name, value] of Object.entries(settings)) pipelined.send(`set local ${name} = ${pg.escapeLiteral(value)}`)
 }
+
+const toPipelined = (client: pg.PoolClient) => client as unknown as PipelinedClient
 
 /** Breaks the connection unless the function that it returns is called before the connection counts as silent. */
 const watchBegin = (client: pg.PoolClient): (() => void) =>

@@ -17,7 +17,7 @@ export class PipelinedClient extends pg.Client {
   override query(config: any, values?: any, done?: any): any {
     const given: Config = typeof config === 'string' ? { text: config, values: toArray(values) } : config
     if (isSimple(given)) {
-      this.#send()
+      this.#flush()
       return super.query(config, values, done)
     }
     const { text, name = nameCommand(text), query_timeout } = given
@@ -29,21 +29,24 @@ export class PipelinedClient extends pg.Client {
     return callback ? join(callback) : promise(join)
   }
 
-  /** Runs a statement before others, which reject with its error. */
-  prefix(text: string, name: string, onEnded?: () => void): void {
-    this.#join({ ...toCommand(text), name, onEnded, done: onEnded ?? ignore })
+  /**
+   * Runs a statement that returns no rows and that nobody waits for. The statements after it reject with its error.
+   * `onEnded` is called when it ends, or fails. One with a name is parsed once.
+   */
+  send(text: string, name = '', onEnded?: () => void): void {
+    this.#join({ text, name, values: [], onEnded, done: onEnded, columns: noColumns, rows: [] })
   }
 
   #join(statement: Statement, timeout?: number): void {
     if (!this.#group) {
       this.#group = new StatementGroup(this.#prepared)
-      process.nextTick(() => this.#send())
+      process.nextTick(() => this.#flush())
     }
     this.#group.add(statement)
     this.#group.query_timeout ??= timeout
   }
 
-  #send(): void {
+  #flush(): void {
     const group = this.#group
     this.#group = undefined
     if (group) super.query(group as unknown as string)
@@ -60,10 +63,6 @@ const promise = (start: (done: Done) => void): Promise<pg.QueryResult> =>
   })
 
 const toArray = (values: unknown): readonly unknown[] => (Array.isArray(values) ? values : [])
-
-const toCommand = (text: string) => ({ text, values: [], columns: noColumns, rows: [] })
-
-const ignore = (): void => {}
 
 /**
  * Finds what needs the simple protocol: several statements in one text, and `explain (generic_plan)` of a statement

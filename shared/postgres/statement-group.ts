@@ -19,7 +19,7 @@ export interface Statement {
   readonly name: string
   readonly text: string
   readonly values: unknown[]
-  readonly done: Done
+  readonly done: Done | undefined
   /** Is called when the statement has ended; Postgres says so before it runs the statements that follow. */
   readonly onEnded?: (() => void) | undefined
   /** Is undefined until Postgres describes the rows. */
@@ -124,10 +124,10 @@ export class StatementGroup extends Query {
     if (this.#isSettled) return
     this.#isSettled = true
     for (const [index, statement] of this.#statements.entries())
-      if (index < this.#ended) statement.done(statement.error ?? null, toResult(statement))
+      if (index < this.#ended) statement.done?.(statement.error ?? null, toResult(statement))
       else {
         this.#prepared.delete(statement.name)
-        statement.done(error ?? new Error('Postgres did not run the statement'))
+        statement.done?.(error ?? new Error('Postgres did not run the statement'))
       }
   }
 }
