@@ -14,6 +14,7 @@ import { tenantFile } from '../../services/orders/test/tenant.ts'
 import {
   bypassesRowSecurity,
   createPool,
+  inSnapshot,
   inTenant,
   isUnavailable,
   readInTenant,
@@ -85,6 +86,20 @@ t.test('a transaction begins in the same write as its first query; a whole read 
   t.equal(await countWrites(() => inTenant(pool, 'demo', query)), 2, 'the second write is the commit')
   t.equal(await countWrites(() => inTenant(pool, 'demo', (tx: Tx) => sql`select 1`.execute(tx))), 2, 'through Kysely')
   t.equal(await countWrites(() => readInTenant(pool, 'demo', { text: 'select $1::integer', values: [1] })), 1)
+})
+
+t.test('when a transaction cannot begin, its connection ends and no statement runs outside it', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  const client = await pool.connect()
+  const { pid } = (await client.query('select pg_backend_pid() as pid')).rows[0]
+  client.release()
+  const write = inSnapshot<Tables, unknown>(pool, 'demo', Number.NaN, async tx => {
+    await delay(50)
+    return tx.client.query('create temp table outside (id int)')
+  })
+  await t.rejects(write)
+  t.strictSame(await rows('select pid from pg_stat_activity where pid = $1', [pid]), [])
+  t.equal(await inTenant(pool, 'demo', async (tx: Tx) => (await tx.client.query(countStates)).rows[0].states), 3)
 })
 
 t.test('a statement that is planned once is never planned for its values', async t => {

@@ -215,13 +215,20 @@ type LocalSettings = Readonly<Record<string, string>>
 
 /**
  * Starts a transaction with these settings. The first queries follow in the same write. Each setting is a query of its
- * own: Citus passes the whole text of its query on to its nodes.
+ * own: Citus passes the whole text of its query on to its nodes. When one of them fails, the connection ends: later
+ * queries would run outside the transaction.
  */
 const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): void => {
   const pipelined = toPipelined(client)
-  const begun = watchBegin(client)
-  for (const [index, text] of statements.entries()) pipelined.send(text, text, index === 0 ? begun : undefined)
-  for (const [name, value] of Object.entries(settings)) pipelined.send(`set local ${name} = ${pg.escapeLiteral(value)}`)
+  const onEnded = watchBegin(client)
+  const onFailed = (error: Error): void => {
+    onEnded()
+    findStream(client).destroy(error)
+  }
+  for (const [index, text] of statements.entries())
+    pipelined.send(text, text, { onFailed, onEnded: index === 0 ? onEnded : undefined })
+  for (const [name, value] of Object.entries(settings))
+    pipelined.send(`set local ${name} = ${pg.escapeLiteral(value)}`, '', { onFailed })
 }
 
 const toPipelined = (client: pg.PoolClient) => client as unknown as PipelinedClient

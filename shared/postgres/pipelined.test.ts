@@ -32,7 +32,8 @@ t.test('each statement of a round gets its own rows, in the order sent', async t
 
 t.test('results say what pg says: rows, their number and the command', async t => {
   const client = await connect(t)
-  await client.query('create temp table things (id int, name text, at timestamptz, data jsonb, flags text[])')
+  const create = 'create temp table things (id int, name text, at timestamptz, data jsonb, flags text[])'
+  t.match(await client.query(create), { command: 'CREATE', rowCount: null, rows: [] })
   const insert = { name: 'insert', text: 'insert into things select generate_series(1, $1::int)', values: [3] }
   const ask = async () => {
     const [inserted, selected, none] = await Promise.all([
@@ -57,11 +58,11 @@ t.test('results say what pg says: rows, their number and the command', async t =
   t.strictSame(rows, [{ at: values[0], data: values[1], flags: values[2], bytes: values[3], long: '1' }])
 })
 
-t.test('after a statement fails, those before it have their rows, and those after it reject', async t => {
+t.test('outside a transaction, the statements of a round succeed or fail together', async t => {
   const client = await connect(t)
   const divide = (by: number) => client.query({ name: 'divide', text: 'select 1 / $1::int as result', values: [by] })
   const one = () => client.query({ name: 'one', text: 'select 1 as one' })
-  t.strictSame(await settle([divide(1), divide(0), one()]), [[{ result: 1 }], '22012', '22012'])
+  t.strictSame(await settle([divide(1), divide(0), one()]), ['22012', '22012', '22012'])
   t.strictSame(await settle([one(), divide(1)]), [[{ one: 1 }], [{ result: 1 }]], 'the connection goes on')
 })
 
@@ -80,10 +81,32 @@ t.test('a statement that could not be prepared may be tried again under its name
 t.test('in a transaction, a statement that fails leaves the rollback', async t => {
   const client = await connect(t)
   const failing = [client.query('begin'), client.query('select 1 / 0'), client.query('commit')]
-  t.strictSame(await settle(failing), [[], '22012', '22012'])
+  t.strictSame(await settle(failing), ['22012', '22012', '22012'])
   t.strictSame(await settle([client.query('select 1')]), ['25P02'])
   t.equal((await client.query('rollback')).command, 'ROLLBACK')
   t.strictSame(await settle([client.query('select 1 as one')]), [[{ one: 1 }]])
+})
+
+t.test('a commit that ended is not undone by a statement after it', async t => {
+  const client = await connect(t)
+  await client.query('create temp table kept (id int)')
+  const texts = ['begin', 'insert into kept values (1)', 'commit', 'select 1 / 0']
+  t.strictSame(await settle(texts.map(text => client.query(text))), [[], [], [], '22012'])
+  t.strictSame((await client.query('select id from kept')).rows, [{ id: 1 }])
+})
+
+t.test('a statement that fails when the round ends rejects', async t => {
+  const client = await connect(t)
+  await client.query('create temp table once (id int unique deferrable initially deferred)')
+  const insert = () => client.query('insert into once values ($1)', [1])
+  t.strictSame(await settle([insert(), insert()]), ['23505', '23505'])
+  t.strictSame((await client.query('select id from once')).rows, [])
+})
+
+t.test('two statements may not have one name', async t => {
+  const client = await connect(t)
+  await client.query({ name: 'same', text: 'select 1 as one' })
+  await t.rejects(client.query({ name: 'same', text: 'select 2 as two' }), /two statements have the name same/)
 })
 
 t.test('a value that cannot be sent rejects only its own statement', async t => {

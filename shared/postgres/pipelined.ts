@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { type Done, noColumns, type Prepared, type Statement, StatementGroup } from './statement-group.ts'
 
-type Config = pg.QueryConfig & { readonly query_timeout?: number; readonly submit?: unknown }
+type Config = pg.QueryArrayConfig & { readonly query_timeout?: number; readonly submit?: unknown }
 
 const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => unknown } }).utils
 
@@ -30,20 +30,22 @@ export class PipelinedClient extends pg.Client {
   }
 
   /**
-   * Runs a statement that returns no rows and that nobody waits for. The statements after it reject with its error.
-   * `onEnded` is called when it ends, or fails. One with a name is parsed once.
+   * Runs a statement that returns no rows and that nobody waits for; those after it reject with its error. One with a
+   * name is parsed once.
    */
-  send(text: string, name = '', onEnded?: () => void): void {
-    this.#join({ text, name, values: [], onEnded, done: onEnded, columns: noColumns, rows: [] })
+  send(text: string, name: string, watch: Pick<Statement, 'onEnded' | 'onFailed'> = {}): void {
+    this.#join({ text, name, values: [], done: undefined, columns: noColumns, rows: [], ...watch })
   }
 
   #join(statement: Statement, timeout?: number): void {
+    const { name, text } = statement
+    if ((this.#prepared.get(name)?.text ?? text) !== text) throw new Error(`two statements have the name ${name}`)
     if (!this.#group) {
       this.#group = new StatementGroup(this.#prepared)
       process.nextTick(() => this.#flush())
     }
     this.#group.add(statement)
-    this.#group.query_timeout ??= timeout
+    if (timeout !== undefined) this.#group.query_timeout = Math.min(timeout, this.#group.query_timeout ?? timeout)
   }
 
   #flush(): void {
@@ -68,8 +70,8 @@ const toArray = (values: unknown): readonly unknown[] => (Array.isArray(values) 
  * Finds what needs the simple protocol: several statements in one text, and `explain (generic_plan)` of a statement
  * with parameters.
  */
-const isSimple = ({ submit, name, text, values = [] }: Config): boolean =>
-  submit !== undefined || (name === undefined && values.length === 0 && /[;$]/.test(text))
+const isSimple = ({ submit, rowMode, types, name, text, values }: Config): boolean =>
+  Boolean(submit ?? rowMode ?? types) || (name === undefined && !values?.length && /[;$]/.test(text))
 
 /** Names what every transaction has: a connection parses it once. */
 const nameCommand = (text: string): string => (/^(begin|commit|rollback)$/.test(text) ? text : '')

@@ -1,6 +1,5 @@
 // Runs several statements with one Sync. In pg's own pipeline each has its own: Postgres then sends, and Node wakes up
-// for, each response alone (three queries took 1.6 times as long at 16 connections). A prepared statement's columns are
-// described once, instead of at each execution.
+// for, each response alone (three queries took 1.6 times as long at 16 connections).
 import pg from 'pg'
 import { serialize } from 'pg-protocol'
 
@@ -10,6 +9,7 @@ type Row = Record<string, unknown>
 /** Reads the rows of a statement. */
 interface Columns {
   readonly names: readonly string[]
+  readonly types: readonly number[]
   readonly parsers: readonly ((text: string) => unknown)[]
   /** Has each column: a copy of it costs less than a new object that grows. */
   readonly empty: Row
@@ -22,7 +22,9 @@ export interface Statement {
   readonly done: Done | undefined
   /** Is called when the statement has ended; Postgres says so before it runs the statements that follow. */
   readonly onEnded?: (() => void) | undefined
-  /** Is undefined until Postgres describes the rows. */
+  /** Is called when the statement has not run to its end. */
+  readonly onFailed?: ((error: Error) => void) | undefined
+  /** Is undefined until Postgres describes the rows; a statement without rows is not described. */
   columns: Columns | undefined
   readonly rows: Row[]
   command?: string
@@ -30,8 +32,8 @@ export interface Statement {
   error?: Error
 }
 
-/** Holds the columns of each statement that a connection has prepared, by name. */
-export type Prepared = Map<string, Columns | undefined>
+/** Holds the statements that a connection has prepared, by name. */
+export type Prepared = Map<string, { readonly text: string; columns?: Columns }>
 
 /** Declares the members that pg's types leave out. */
 interface Connection {
@@ -47,6 +49,8 @@ export class StatementGroup extends Query {
   readonly #prepared: Prepared
   readonly #statements: Statement[] = []
   #ended = 0
+  /** Counts the statements up to the last commit that ended. */
+  #committed = 0
   #isSettled = false
   /** Limits the milliseconds of the group, instead of the pool's limit. */
   query_timeout: number | undefined
@@ -70,24 +74,25 @@ export class StatementGroup extends Query {
     return null
   }
 
-  #write(statement: Statement, messages: Buffer[]): void {
-    const { name, text, values, onEnded } = statement
-    // Closes the statement first: one that failed earlier may be prepared or not.
-    if (name !== '' && !this.#prepared.has(name)) messages.push(serialize.close({ type: 'S', name }))
-    if (name === '' || !this.#prepared.has(name)) messages.push(serialize.parse({ name, text }))
-    statement.columns ??= this.#prepared.get(name)
+  #write({ name, text, values, columns, onEnded }: Statement, messages: Buffer[]): void {
+    if (name === '') messages.push(serialize.parse({ text }))
+    else if (!this.#prepared.has(name)) {
+      // Closes the statement first: one that failed earlier may be prepared or not.
+      messages.push(serialize.close({ type: 'S', name }), serialize.parse({ name, text }))
+      this.#prepared.set(name, { text })
+    }
     messages.push(serialize.bind({ statement: name, values }))
-    if (!statement.columns) messages.push(serialize.describe({ type: 'P' }))
-    if (name !== '') this.#prepared.set(name, statement.columns)
+    if (!columns) messages.push(serialize.describe({ type: 'P' }))
     messages.push(serialize.execute({}))
     if (onEnded) messages.push(serialize.flush())
   }
 
   handleRowDescription({ fields }: { fields: readonly pg.FieldDef[] }): void {
     const statement = this.#statements[this.#ended] as Statement
-    const names = fields.map(({ name }) => name)
-    const parsers = fields.map(({ dataTypeID }) => pg.types.getTypeParser(dataTypeID, 'text'))
-    statement.columns = { names, parsers, empty: Object.fromEntries(names.map(name => [name, null])) }
+    const prepared = this.#prepared.get(statement.name)
+    // Behind a pooler, the columns of a prepared statement may change.
+    statement.columns = prepared?.columns && isSame(prepared.columns, fields) ? prepared.columns : toColumns(fields)
+    if (prepared) prepared.columns = statement.columns
   }
 
   handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
@@ -102,9 +107,7 @@ export class StatementGroup extends Query {
   handleCommandComplete({ text }: { text: string }): void {
     const statement = this.#statements[this.#ended++] as Statement
     statement.command = text
-    // Postgres describes no columns of a statement without rows.
-    statement.columns ??= noColumns
-    if (statement.name !== '') this.#prepared.set(statement.name, statement.columns)
+    if (text === 'COMMIT') this.#committed = this.#ended
     statement.onEnded?.()
   }
 
@@ -120,32 +123,49 @@ export class StatementGroup extends Query {
     this.callback(error)
   }
 
+  /** Resolves all statements; with an error, which undid them, only those up to a commit. */
   #settle(error: Error | null): void {
     if (this.#isSettled) return
     this.#isSettled = true
-    for (const [index, statement] of this.#statements.entries())
-      if (index < this.#ended) statement.done?.(statement.error ?? null, toResult(statement))
-      else {
+    const kept = error ? this.#committed : this.#ended
+    const failure = error ?? unanswered()
+    for (const [index, statement] of this.#statements.entries()) {
+      if (index >= this.#ended) {
         this.#prepared.delete(statement.name)
-        statement.done?.(error ?? new Error('Postgres did not run the statement'))
+        statement.onFailed?.(failure)
       }
+      if (index < kept) statement.done?.(statement.error ?? null, toResult(statement))
+      else statement.done?.(failure)
+    }
   }
 }
 
-export const noColumns: Columns = { names: [], parsers: [], empty: {} }
+const unanswered = (): Error => new Error('Postgres did not run the statement')
+
+const toColumns = (fields: readonly pg.FieldDef[]): Columns => {
+  const names = fields.map(({ name }) => name)
+  const types = fields.map(({ dataTypeID }) => dataTypeID)
+  const parsers = types.map(type => pg.types.getTypeParser(type, 'text'))
+  return { names, types, parsers, empty: Object.fromEntries(names.map(name => [name, null])) }
+}
+
+const isSame = ({ names, types }: Columns, fields: readonly pg.FieldDef[]): boolean =>
+  fields.length === names.length &&
+  fields.every(({ name, dataTypeID }, index) => name === names[index] && dataTypeID === types[index])
+
+export const noColumns: Columns = { names: [], types: [], parsers: [], empty: {} }
 
 const readRow = ({ names, parsers, empty }: Columns, fields: readonly (string | null)[]): Row => {
   const row = { ...empty }
   for (let index = 0; index < names.length; index++) {
     const text = fields[index] as string | null
-    if (text !== null) row[names[index] as string] = parsers[index]?.(text)
+    row[names[index] as string] = text === null ? null : parsers[index]?.(text)
   }
   return row
 }
 
-/** Reads `SELECT 3`, `INSERT 0 3` or `COMMIT`. */
+/** Reads `SELECT 3`, `INSERT 0 3`, `COMMIT` or `CREATE TABLE`. */
 const toResult = ({ command: text = '', rows }: Statement): pg.QueryResult => {
-  const [command = '', ...counts] = text.split(' ')
-  const last = counts.at(-1)
-  return { command, rowCount: last === undefined ? null : Number(last), oid: 0, fields: [], rows }
+  const [, command = '', count] = /^(\S*).*?(\d+)?$/.exec(text) ?? []
+  return { command, rowCount: count === undefined ? null : Number(count), oid: 0, fields: [], rows }
 }
