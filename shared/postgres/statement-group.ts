@@ -166,6 +166,7 @@ const readRow = ({ names, parsers, empty }: Columns, fields: readonly (string | 
 
 /** Reads `SELECT 3`, `INSERT 0 3`, `COMMIT` or `CREATE TABLE`. */
 const toResult = ({ command: text = '', rows }: Statement): pg.QueryResult => {
-  const [, command = '', count] = /^(\S*).*?(\d+)?$/.exec(text) ?? []
-  return { command, rowCount: count === undefined ? null : Number(count), oid: 0, fields: [], rows }
+  const [command = '', ...words] = text.split(' ')
+  const count = Number(words.at(-1))
+  return { command, rowCount: Number.isNaN(count) ? null : count, oid: 0, fields: [], rows }
 }
