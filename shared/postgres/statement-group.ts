@@ -128,19 +128,17 @@ export class StatementGroup extends Query {
     if (this.#isSettled) return
     this.#isSettled = true
     const kept = error ? this.#committed : this.#ended
-    const failure = error ?? unanswered()
+    const fail = (): Error => error ?? new Error('Postgres did not run the statement')
     for (const [index, statement] of this.#statements.entries()) {
       if (index >= this.#ended) {
         this.#prepared.delete(statement.name)
-        statement.onFailed?.(failure)
+        statement.onFailed?.(fail())
       }
       if (index < kept) statement.done?.(statement.error ?? null, toResult(statement))
-      else statement.done?.(failure)
+      else statement.done?.(fail())
     }
   }
 }
-
-const unanswered = (): Error => new Error('Postgres did not run the statement')
 
 const toColumns = (fields: readonly pg.FieldDef[]): Columns => {
   const names = fields.map(({ name }) => name)
