@@ -23,10 +23,10 @@ export class PipelinedClient extends pg.Client {
     const { text, name = nameCommand(text), query_timeout } = given
     const join = (done: Done): void => {
       const texts = (given.values ?? toArray(values)).map(value => prepareValue(value))
-      this.#join({ name, text, values: texts, done, columns: undefined, rows: [] }, query_timeout)
+      this.#join({ name, text, values: texts, done, rows: [] }, query_timeout)
     }
     const callback = typeof values === 'function' ? values : done
-    return callback ? join(callback) : promise(join)
+    return callback ? join(callback) : toPromise(join)
   }
 
   /**
@@ -34,7 +34,7 @@ export class PipelinedClient extends pg.Client {
    * name is parsed once.
    */
   send(text: string, name: string, watch: Pick<Statement, 'onEnded' | 'onFailed'> = {}): void {
-    this.#join({ text, name, values: [], done: undefined, columns: noColumns, rows: [], ...watch })
+    this.#join({ text, name, values: [], columns: noColumns, rows: [], ...watch })
   }
 
   #join(statement: Statement, timeout?: number): void {
@@ -55,7 +55,7 @@ export class PipelinedClient extends pg.Client {
   }
 }
 
-const promise = (start: (done: Done) => void): Promise<pg.QueryResult> =>
+const toPromise = (start: (done: Done) => void): Promise<pg.QueryResult> =>
   new Promise<pg.QueryResult>((resolve, reject) =>
     start((error, result) => (error ? reject(error) : resolve(result as pg.QueryResult))),
   ).catch(error => {
@@ -73,5 +73,5 @@ const toArray = (values: unknown): readonly unknown[] => (Array.isArray(values) 
 const isSimple = ({ submit, rowMode, types, name, text, values }: Config): boolean =>
   Boolean(submit ?? rowMode ?? types) || (name === undefined && !values?.length && /[;$]/.test(text))
 
-/** Names what every transaction has: a connection parses it once. */
-const nameCommand = (text: string): string => (/^(begin|commit|rollback)$/.test(text) ? text : '')
+/** Names what ends a transaction: a connection parses it once. */
+const nameCommand = (text: string): string => (text === 'commit' || text === 'rollback' ? text : '')
