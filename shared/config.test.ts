@@ -13,6 +13,8 @@ const Settings = Type.Object({
 
 const url = 'postgres://orders:courier@127.0.0.1:5432/orders'
 
+const mustBeUrl = 'be a postgres:// address of one host: a DNS name, HAProxy or PgBouncer that leads to the primary'
+
 const listErrors = (environment: Record<string, string | undefined>): string[] => {
   try {
     return [`no error: ${JSON.stringify(loadConfig(Settings, environment))}`]
@@ -58,7 +60,7 @@ t.test('one error names all bad and missing variables, one per line', async t =>
     'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud" (how much is logged)',
     'ORDERS must be a whole number, 1 to 5000, not 5001 (how many orders)',
     'PORT must be a port number, 0 to 65535, not "http" (the port)',
-    'REPLICA_URL must be a postgres:// address (a second database)',
+    `REPLICA_URL must ${mustBeUrl} (a second database)`,
   ])
 })
 
@@ -69,7 +71,7 @@ t.test('only digits make a whole number', async t => {
 
 t.test('the value of a secret is never shown', async t => {
   for (const secret of ['mysql://orders:s3cret@there', 's3cret', 'postgres://', 'postgres:s3cret'])
-    t.strictSame(listErrors({ DATABASE_URL: secret }), ['DATABASE_URL must be a postgres:// address (the database)'])
+    t.strictSame(listErrors({ DATABASE_URL: secret }), [`DATABASE_URL must ${mustBeUrl} (the database)`])
 })
 
 t.test('a secret may be in a file, named by NAME_FILE; its last newline is dropped', async t => {
@@ -83,7 +85,7 @@ t.test('a secret may be in a file, named by NAME_FILE; its last newline is dropp
   ])
   t.strictSame(listErrors(at('none')), [`DATABASE_URL_FILE cannot be read: ${folder}/none (ENOENT)`])
   t.strictSame(listErrors(at('empty')), [`DATABASE_URL_FILE names an empty file: ${folder}/empty`])
-  t.strictSame(listErrors(at('wrong')), ['DATABASE_URL must be a postgres:// address (the database)'])
+  t.strictSame(listErrors(at('wrong')), [`DATABASE_URL must ${mustBeUrl} (the database)`])
 })
 
 t.test('only a secret may be in a file', async t => {
@@ -92,5 +94,22 @@ t.test('only a secret may be in a file', async t => {
 
 t.test('a URL that cannot be parsed is invalid', async t => {
   for (const broken of ['postgres://orders:s3cret@there:port/orders', 'postgres://[orders'])
-    t.strictSame(listErrors({ DATABASE_URL: broken }), ['DATABASE_URL must be a postgres:// address (the database)'])
+    t.strictSame(listErrors({ DATABASE_URL: broken }), [`DATABASE_URL must ${mustBeUrl} (the database)`])
+})
+
+t.test('an address of several hosts, which libpq would try in turn, is refused', async t => {
+  const lists = ['orders:s3cret@one,two/orders', 'one:5432,two:5433/orders', 'one/orders?host=two,three', 'u:p@one,two']
+  for (const list of [...lists, 'one/orders?sslmode=require&host=a%2Cb'])
+    t.strictSame(
+      listErrors({ DATABASE_URL: `postgres://${list}` }),
+      [`DATABASE_URL must ${mustBeUrl} (the database)`],
+      list,
+    )
+  for (const one of [
+    'a,b:c,d@one/orders',
+    'one:5432/orders?options=-c%20a%3D1,2',
+    '/orders?host=/var/run/postgresql',
+    'one',
+  ])
+    t.equal(loadConfig(Settings, { DATABASE_URL: `postgres://${one}` }).DATABASE_URL, `postgres://${one}`)
 })

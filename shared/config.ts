@@ -22,15 +22,18 @@ export const LogLevel = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal
   description: 'how much is logged',
 })
 
-/** Describes a URL that never appears in an error: it holds a password. */
+/**
+ * Describes a URL that never appears in an error: it holds a password. Refuses libpq's lists of hosts, which pg does
+ * not try in turn.
+ */
 export const PostgresUrl = (description: string) =>
   Type.String({
     maxLength: 4096,
-    pattern: '^postgres(ql)?://.+',
+    pattern: '^postgres(ql)?://(?=.)(?:[^/?#@]*@)?[^/?#@,]*(?:[/?#](?!.*[?&](host|port)=[^&]*(,|%2[Cc])).*)?$',
     description,
     secret: true,
     isUrl: true,
-    must: 'be a postgres:// address',
+    must: 'be a postgres:// address of one host: a DNS name, HAProxy or PgBouncer that leads to the primary',
   })
 
 /** Authenticates the services to each other. */

@@ -8,17 +8,20 @@ import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 
 const services = ['orders', 'notifier'] as const
 
-/** Runs the statements that compose's Postgres runs at its first start, as its script has them. */
+/** Runs the statements for one service of the file that compose's Postgres runs at its first start. */
 const createAsCompose = async (server: string, name: string): Promise<void> => {
-  const script = await readFile(join(root, 'dev/compose-databases.sh'), 'utf8')
-  const text = /<<'SQL'\n(.*)\nSQL\n/s.exec(script)?.[1]
-  if (!text) throw new Error('dev/compose-databases.sh has no statements between SQL and SQL')
-  const quoted: Record<string, string> = { name, owner: `${name}_owner` }
-  const filled = text
-    .replace(/:"(\w+)"/g, (_all, variable: string) => `"${quoted[variable]}"`)
-    .replace(/:'(password|owner_password)'/g, `'${embeddedPassword}'`)
+  const [, service = ''] = name.split('_compose_')[1]?.match(/^([a-z]+)_/) ?? []
+  const statements = (await readFile(join(root, 'ops/postgres/roles.sql'), 'utf8'))
+    .replace(/^(--|\\).*$/gm, '')
+    .split(';')
+    .filter(part => part.includes(` ${service}`))
+  if (statements.length !== 5)
+    throw new Error(`ops/postgres/roles.sql has ${statements.length} statements of ${service}`)
   await onServer(server, async client => {
-    for (const statement of filled.split(';').filter(part => part.trim())) await client.query(statement)
+    for (const statement of statements)
+      await client.query(
+        statement.replace(/:'\w+'/, `'${embeddedPassword}'`).replaceAll(new RegExp(`\\b${service}`, 'g'), name),
+      )
   })
 }
 
