@@ -1,10 +1,14 @@
 // Runs the programs that read the files of ops/, if this machine has them.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { findCompose } from '../dev/compose.ts'
+import { findFreePort } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
+import { waitUntil } from './courier.ts'
+import { startStack } from './stack.ts'
 
 const run = (program: string, words: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
   spawnSync(program, words, { cwd: root, encoding: 'utf8', env: { ...process.env, ...environment } })
@@ -37,6 +41,35 @@ t.test('Caddy accepts its files and their format', { skip: skipWithout('caddy', 
   for (const file of ['ops/caddy/Caddyfile', 'ops/caddy/compose.Caddyfile']) {
     succeed(t, 'caddy', 'validate', '--adapter', 'caddyfile', '--config', file)
     t.equal(run('caddy', ['fmt', file]).stdout, readFileSync(join(root, file), 'utf8'))
+  }
+})
+
+t.test('Caddy serves both services, and nothing internal', { skip: skipWithout('caddy', 'version') }, async t => {
+  const { orders, notifier } = await startStack(t)
+  const [first, second, admin] = [await findFreePort(), await findFreePort(), await findFreePort()]
+  // The second process of each service refuses connections, as while it restarts.
+  const closed = `127.0.0.1:${await findFreePort()}`
+  const text = readFileSync(join(root, 'ops/caddy/Caddyfile'), 'utf8')
+    .replace('127.0.0.1:3010 127.0.0.1:3011', `${new URL(orders.url).host} ${closed}`)
+    .replace('127.0.0.1:3020 127.0.0.1:3021', `${new URL(notifier.url).host} ${closed}`)
+  const folder = t.testdir({ Caddyfile: text })
+  const sites = { ORDERS_SITE: `http://127.0.0.1:${first}`, NOTIFIER_SITE: `http://127.0.0.1:${second}` }
+  const homes = { XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder, CADDY_ADMIN: `127.0.0.1:${admin}` }
+  const words = ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')]
+  const child = spawn('caddy', words, { env: { ...process.env, ...sites, ...homes }, stdio: 'ignore' })
+  t.teardown(async () => {
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  })
+  for (const site of Object.values(sites)) {
+    const read = (path: string) => fetch(site + path).then(({ status }) => status)
+    await waitUntil(
+      site,
+      () => read('/health/ready').catch(() => 0),
+      status => status === 200,
+    )
+    for (let count = 0; count < 20; count++) t.equal(await read('/health/live'), 200, site)
+    for (const path of ['/metrics', '/internal/orders/demo/DM00000001']) t.equal(await read(path), 404, path)
   }
 })
 
