@@ -8,6 +8,12 @@ const Digits = Type.String({ maxLength: 20, pattern: '^[0-9]{1,20}$', must: 'be 
 
 const NumberFields = closed({
   waba_id: Digits,
+  business_id: Type.String({
+    maxLength: 20,
+    pattern: '^[0-9]{0,20}$',
+    must: 'be up to 20 digits',
+    description: 'The business of the account, whose numbers share a limit; empty: not named.',
+  }),
   display_phone_number: Type.String({ minLength: 1 }),
   verified_name: Type.String(),
   app_secret: Type.String({ minLength: 1, description: 'Signs the webhooks of this number.' }),

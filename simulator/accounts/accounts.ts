@@ -5,6 +5,7 @@ import type { ChannelAccount } from './read-accounts.ts'
 export const demoNumber: Omit<PhoneNumber, 'app_secret'> = {
   phone_number_id: '106540352242922',
   waba_id: '102290129340398',
+  business_id: '2729063490586005',
   display_phone_number: '+94 11 755 5000',
   verified_name: 'Demo Couriers',
   registered: true,

@@ -52,14 +52,14 @@ const listFields = (
   webhook_configuration: { ...(callback && { application: callback }) },
 })
 
-const viewHealth = ({ registered, phone_number_id, waba_id }: PhoneNumber) => {
+const viewHealth = ({ registered, phone_number_id, waba_id, business_id }: PhoneNumber) => {
   const can_send_message = registered ? 'AVAILABLE' : 'BLOCKED'
   const error = {
     error_code: 133010,
     error_description: 'The phone number is not registered.',
     possible_solution: 'Register the phone number.',
   }
-  const others = { WABA: waba_id, BUSINESS: '2729063490586005', APP: demoAppId }
+  const others = { WABA: waba_id, ...(business_id && { BUSINESS: business_id }), APP: demoAppId }
   const entities = [
     { entity_type: 'PHONE_NUMBER', id: phone_number_id, can_send_message, ...(!registered && { errors: [error] }) },
     ...Object.entries(others).map(([entity_type, id]) => ({ entity_type, id, can_send_message: 'AVAILABLE' })),

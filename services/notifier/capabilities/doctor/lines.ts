@@ -108,10 +108,7 @@ const nearlyUsed = 0.8
 
 /** Words the limit of the portfolio, which the API names, and what is stored as used of it. */
 export const judgeLimit = (read: Received<PortfolioResponse> | Failed, used: number): Result => {
-  if (read.kind !== 'received')
-    return warning(
-      `The messaging limit could not be read; MESSAGING_API_VERSION v24.0 and later have it. ${wordFailure(read)}`,
-    )
+  if (read.kind !== 'received') return warning(`The messaging limit could not be read. ${wordFailure(read)}`)
   const { maxPeople } = read.value
   if (maxPeople === null) return ok('The portfolio has no messaging limit.')
   if (maxPeople === undefined) return warning('The API did not say what the messaging limit of the portfolio is.')

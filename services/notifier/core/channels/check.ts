@@ -55,7 +55,7 @@ export const checkChannel = async (
   if (!ok && isNext) health.problems.push('The new access token was checked; the old one stays in use.')
   const worked = isNext && isRead ? accessToken : undefined
   const isResumed = ok && (await markHealthy(dependencies, tenant, phoneNumberId, worked, by))
-  await storeRead(pool, tenant, phoneNumberId, portfolio).catch(unlessLost)
+  await storeRead(dependencies, { tenant, phoneNumberId }, newest, portfolio).catch(unlessLost)
   const read = { number: isRead ? number.value : null, token: token.kind === 'received' ? token.value : null }
   return { checked: { ok, ...health, ...read }, isResumed }
 }

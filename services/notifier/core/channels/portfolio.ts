@@ -1,52 +1,69 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { PortfolioResponse } from '../messaging-api/account-responses.ts'
 import { storeNotices } from './notices.ts'
-import { type ChannelDependencies, newestToken } from './secrets.ts'
+import { isDenied, unproved } from './prove.ts'
+import { updateChannel } from './queries.ts'
+import { type ChannelDependencies, type ChannelRef, type NewestToken, newestToken } from './secrets.ts'
 
 type Reader = Pick<ChannelDependencies, 'pool' | 'keyring' | 'api'>
 
 /**
- * Stores what a read of a number's limit and quality found. Stores nothing if the API refuses: versions before v24.0 do
- * not know the limit.
+ * Stores what a read of a number's limit and quality found. If the API denies the token the number, the tenant's part
+ * in its portfolio ends.
  */
 export const storeRead = async (
-  pool: pg.Pool,
-  tenant: string,
-  phoneNumberId: string,
+  { pool, api }: Omit<Reader, 'keyring'>,
+  { tenant, phoneNumberId }: ChannelRef,
+  { accessToken, isNext }: NewestToken,
   response: Awaited<ReturnType<Reader['api']['portfolio']>>,
 ): Promise<void> => {
-  if (response.kind === 'received')
+  if (response.kind === 'received' && response.value.id === phoneNumberId)
     await inAllTenants(pool, (tx: Tx) => storeLimit(tx, tenant, phoneNumberId, response.value))
+  if (!isNext && response.kind === 'refused' && (await isDenied(api, accessToken, response)))
+    await inTenant(pool, tenant, (tx: Tx) => updateChannel(tx, tenant, phoneNumberId, unproved))
 }
 
 /**
  * Numbers of one business share its limit, in whichever tenant; a number whose business the API does not name shares it
- * with those of its account.
+ * with those of its account. Only what the API says counts: a tenant chooses its waba_id. A limit that was the tenant's
+ * own goes along once the API proves its account.
  */
 const storeLimit = async (tx: Tx, tenant: string, phoneNumberId: string, portfolio: PortfolioResponse) => {
-  const { businessId, maxPeople, quality, displayNumber } = portfolio
-  const rows = await query<{ id: string; wabaId: string | null }>(tx)`
-    update channels set portfolio_id = coalesce(${businessId}, 'account ' || waba_id, 'number ' || phone_number_id)
+  const { businessId, accountId, maxPeople, quality, displayNumber } = portfolio
+  const rows = await query<{ id: string; own: string | null; wabaId: string | null }>(tx)`
+    update channels set proven_waba_id = ${accountId}, portfolio_id = coalesce(${businessId}, 'waba ' || ${accountId},
+      case when portfolio_id like 'tenant %' then portfolio_id end, 'number ' || phone_number_id)
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}
-    returning portfolio_id as id, waba_id as "wabaId"`
+    returning portfolio_id as id, waba_id as "wabaId", ${ownId} as own`
   if (!rows[0]) return
-  const { id, wabaId } = rows[0]
+  const { id, own, wabaId } = rows[0]
   if (maxPeople !== undefined)
     await query(tx)`
       insert into portfolios (portfolio_id, max_people, read_at) values (${id}, ${maxPeople}, now())
       on conflict (portfolio_id) do update set max_people = excluded.max_people, read_at = now()`
+  else if (accountId === wabaId)
+    await query(tx)`
+      insert into portfolios (portfolio_id, max_people, read_at)
+      select ${id}, max_people, read_at from portfolios where portfolio_id = ${own} on conflict do nothing`
   if (wabaId === null || quality === null || displayNumber === null) return
   const text = `The quality of ${displayNumber} is ${quality}.${quality === 'GREEN' ? '' : adviceOnQuality}`
   const notice = { kind: 'quality' as const, subject: displayNumber.replace(/\D/g, ''), isProblem: quality === 'RED' }
   await storeNotices(tx, [{ tenant, wabaId, ...notice, text, at: new Date() }])
 }
 
+/** Names the portfolio of an account that the API has not proved: it belongs to the tenant alone. */
+const ownId = sql`'tenant ' || tenant_id || ' account ' || waba_id`
+
 const adviceOnQuality = ' Send fewer messages, and only those that customers want.'
 
-/** Stores the limit that a webhook reports for accounts: that of the portfolios of their numbers. */
+/**
+ * Stores the limit that a webhook reports for accounts: that of the portfolios of their numbers if the API proved the
+ * account, else the tenant's own. A number whose portfolio the API named, but not with this account, keeps its limit.
+ */
 export const reportLimits = async (
   tx: Tx,
   limits: readonly { readonly tenant: string; readonly wabaId: string; readonly maxPeople: number | null; at: Date }[],
@@ -54,8 +71,10 @@ export const reportLimits = async (
   for (const { tenant, wabaId, maxPeople, at } of limits)
     await query(tx)`
       with numbers as (
-        update channels set portfolio_id = coalesce(portfolio_id, 'account ' || waba_id)
-        where tenant_id = ${tenant} and waba_id = ${wabaId} returning portfolio_id
+        update channels set portfolio_id = case when proven_waba_id = waba_id then portfolio_id else ${ownId} end
+        where tenant_id = ${tenant} and waba_id = ${wabaId}
+          and (proven_waba_id = waba_id or coalesce(portfolio_id ~ '^(tenant|number) ', true))
+        returning portfolio_id
       )
       insert into portfolios as known (portfolio_id, max_people, read_at)
       select distinct portfolio_id, ${maxPeople}::integer, ${at}::timestamptz from numbers order by portfolio_id
@@ -71,7 +90,8 @@ export const readDueLimits = async (reader: Reader): Promise<void> => {
   const reads = due.map(async ({ tenant, phoneNumberId }) => {
     const find = (tx: Tx) => newestToken(tx, reader.keyring, { tenant, phoneNumberId })
     const token = await inTenant(reader.pool, tenant, find)
-    if (token) await storeRead(reader.pool, tenant, phoneNumberId, await reader.api.portfolio(token, phoneNumberId))
+    if (!token) return
+    await storeRead(reader, { tenant, phoneNumberId }, token, await reader.api.portfolio(token, phoneNumberId))
   })
   for (const read of await Promise.allSettled(reads)) if (read.status === 'rejected') throw read.reason
 }

@@ -42,13 +42,16 @@ const tryTokens = async ({ pool, keyring, api }: Prover, tenant: string, phoneNu
 }
 
 /** Returns true if the API denies a token the number; a send-only token, which may not read it, is not denied. */
-const isDenied = async (api: MessagingApi, accessToken: string, refused: Refused): Promise<boolean> => {
+export const isDenied = async (api: MessagingApi, accessToken: string, refused: Refused): Promise<boolean> => {
   const { class: what, pauseSeconds } = classify(refused)
   if (what !== 'pause_channel' || pauseSeconds !== null) return false
   const token = await api.debugToken({ accessToken })
   if (token.kind !== 'received') return token.kind === 'refused' && token.code === 190
   return !token.value.is_valid || holdsScope(token.value, 'management')
 }
+
+/** Ends what the API proved of a number's account: its facts are the tenant's own again. */
+export const unproved = { proven_waba_id: null, portfolio_id: null }
 
 const findOwner = async (pool: pg.Pool, phoneNumberId: string): Promise<string | undefined> => {
   const owner = sql<{ tenant_id: string }>`
@@ -64,7 +67,7 @@ const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: s
     if (owner !== undefined) {
       const owners = sql`select from channels where phone_number_id = ${phoneNumberId} order by tenant_id`
       await sql`${owners} for no key update`.execute(tx)
-      await updateChannel(tx, owner, phoneNumberId, { ...pending, proven_at: null })
+      await updateChannel(tx, owner, phoneNumberId, { ...pending, ...unproved, proven_at: null })
     }
     return updateChannel(tx, tenant, phoneNumberId, { ...pending, proven_at: now })
   })

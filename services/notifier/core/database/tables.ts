@@ -48,6 +48,7 @@ export interface Tables {
     not_before: Date | null
     catalogue_due_at: Generated<Date>
     portfolio_id: string | null
+    proven_waba_id: string | null
     portfolio_due_at: Generated<Date>
   }
   rules: {

@@ -42,24 +42,30 @@ export const readPhoneNumber = (body: unknown): PhoneNumber | undefined => {
 
 /** Describes what the platform says of the limit of a number's portfolio, and of the number's quality. */
 export interface PortfolioResponse {
-  /** Is the id of the business; null if the response has none. */
+  readonly id: string
+  /** Are the ids of the business and the account of the number; null if the response has none. */
   readonly businessId: string | null
+  readonly accountId: string | null
   /** null means unlimited; undefined, that the response does not say. */
   readonly maxPeople: number | null | undefined
   readonly quality: string | null
   readonly displayNumber: string | null
 }
 
-export const portfolioFields =
-  'whatsapp_business_manager_messaging_limit,quality_rating,display_phone_number,health_status'
+export const ownerFields = 'quality_rating,display_phone_number,health_status'
+export const portfolioFields = `whatsapp_business_manager_messaging_limit,${ownerFields}`
 
 export const readPortfolio = (body: unknown): PortfolioResponse | undefined => {
   const fields = toRecord(body)
-  if (matchText(fields.id, /^\d{1,64}$/) === undefined) return undefined
+  const id = matchText(fields.id, /^\d{1,64}$/)
+  if (id === undefined) return undefined
   const entities = toList(toRecord(fields.health_status).entities).map(toRecord)
-  const business = entities.find(({ entity_type }) => entity_type === 'BUSINESS')
+  const findId = (type: string) =>
+    matchText(entities.find(({ entity_type }) => entity_type === type)?.id, /^\d{1,64}$/) ?? null
   return {
-    businessId: matchText(business?.id, /^\d{1,64}$/) ?? null,
+    id,
+    businessId: findId('BUSINESS'),
+    accountId: findId('WABA'),
     maxPeople: readTier(fields.whatsapp_business_manager_messaging_limit),
     quality: toLine(fields.quality_rating),
     displayNumber: toLine(fields.display_phone_number),

@@ -1,6 +1,7 @@
 import { Pool } from 'undici'
 import {
   collectTemplates,
+  ownerFields,
   phoneNumberFields,
   portfolioFields,
   readCallback,
@@ -90,9 +91,13 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
     /** Reads the address to which the API posts the webhooks of a number; null if it posts them nowhere. */
     callback: (credentials: Credentials, phoneNumberId: string) =>
       request(credentials, `${pathTo(phoneNumberId)}?fields=webhook_configuration`, readCallback),
-    /** Reads the limit of the number's portfolio; refused by versions before v24.0, which do not know it. */
-    portfolio: (credentials: Credentials, phoneNumberId: string) =>
-      request(credentials, `${pathTo(phoneNumberId)}?fields=${portfolioFields}`, readPortfolio),
+    /** Reads to whom a number belongs, and the limit of its portfolio, which versions before v24.0 do not know. */
+    portfolio: async (credentials: Credentials, phoneNumberId: string) => {
+      const read = (fields: string) => request(credentials, `${pathTo(phoneNumberId)}?fields=${fields}`, readPortfolio)
+      const response = await read(portfolioFields)
+      const isUnknownField = response.kind === 'refused' && response.code === 100 && response.subcode === null
+      return isUnknownField ? read(ownerFields) : response
+    },
     /** Reads the ids of the apps that get the webhooks of an account. */
     subscribedApps: (credentials: Credentials, wabaId: string) =>
       request(credentials, `${pathTo(wabaId)}/subscribed_apps`, readSubscribedApps),

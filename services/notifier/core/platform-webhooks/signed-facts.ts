@@ -15,7 +15,14 @@ export const sortFacts = (webhooks: readonly SignedWebhook[]) => {
   let foreign = 0
   for (const { signers, facts } of webhooks) {
     const numbers = Map.groupBy(signers, channel => channel.phoneNumberId)
-    const accounts = Map.groupBy(signers, channel => channel.wabaId)
+    const accounts = new Map([
+      ...Map.groupBy(signers, channel => channel.wabaId),
+      // Tenants that only name an account learn nothing that its app signed for those whose account it is.
+      ...Map.groupBy(
+        signers.filter(({ isProved }) => isProved),
+        channel => channel.wabaId,
+      ),
+    ])
     for (const fact of facts) {
       const channels = 'wabaId' in fact ? accounts.get(fact.wabaId) : numbers.get(fact.phoneNumberId)
       // An account may belong to several tenants, each with several numbers.

@@ -2,6 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { atMost } from '@courier/shared/lru-limit.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { query } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { ListAppSecrets } from '../channels/secrets.ts'
@@ -11,6 +12,8 @@ export interface Channel {
   readonly tenant: string
   readonly phoneNumberId: string
   readonly wabaId: string | null
+  /** Is true if the API named the account for the number; otherwise the tenant chose it. */
+  readonly isProved: boolean
 }
 
 interface Claimant extends Channel {
@@ -115,11 +118,14 @@ export const createVerifier = (rawBytes: Uint8Array, header: string | undefined)
   }
 }
 
+const channelColumns = sql`tenant_id as tenant, phone_number_id as "phoneNumberId", waba_id as "wabaId",
+  coalesce(proven_waba_id = waba_id, false) as "isProved"`
+
 /** Finds who claims the ids. A number that one tenant has proven belongs to no other, nor does its account. */
 const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: ListAppSecrets): Promise<Claimant[]> =>
   inAllTenants(pool, async (tx: Tx) => {
     const rows = await query<Channel>(tx)`
-      select tenant_id as tenant, phone_number_id as "phoneNumberId", waba_id as "wabaId" from channels c
+      select ${channelColumns} from channels c
       where proven_at is not null and (phone_number_id = any(${ids}::text[]) or waba_id = any(${ids}::text[]))
         or proven_at is null and phone_number_id = any(${ids}::text[]) and not exists (
           select from channels proven where proven.phone_number_id = c.phone_number_id and proven.proven_at is not null
@@ -130,7 +136,7 @@ const findClaimants = (pool: pg.Pool, ids: readonly string[], listAppSecrets: Li
 const findSecretHolders = (pool: pg.Pool, listAppSecrets: ListAppSecrets): Promise<Claimant[]> =>
   inAllTenants(pool, async (tx: Tx) => {
     const rows = await query<Channel>(tx)`
-      select tenant_id as tenant, phone_number_id as "phoneNumberId", waba_id as "wabaId" from channels`
+      select ${channelColumns} from channels`
     // A damaged secret stops only its own number.
     const skipping: ListAppSecrets = (tx, channels) => listAppSecrets(tx, channels, true)
     return (await withSecrets(tx, rows, skipping)).filter(({ secrets }) => secrets.length > 0)

@@ -131,7 +131,7 @@ const report = async ({ pool }: Fixture, id: string | undefined, providerMessage
   const statuses = [{ id: providerMessageId, status: 'failed', biz_opaque_callback_data: id, errors: [{ code }] }]
   const value = { metadata: { phone_number_id: phoneNumberId }, statuses }
   const facts = readFacts({ entry: [{ changes: [{ field: 'messages', value }] }] }, new Date())
-  const signers = [{ tenant: 'demo', phoneNumberId, wabaId: null }]
+  const signers = [{ tenant: 'demo', phoneNumberId, wabaId: null, isProved: false }]
   await createApplier(pool, { logger: pino({ level: 'silent' }) })({ signers, facts })
 }
 
