@@ -137,6 +137,21 @@ t.test(
   },
 )
 
+t.test('counts the cells that are struck through, by their style or as a text', async t => {
+  const xml = `<worksheet><sheetData><row r="1"><c s="1"><v>1</v></c><c s="2"><v>2</v></c><c s="1"/></row>
+    <row r="2"><c t="s"><v>0</v></c><c t="s"><v>1</v></c><c t="s" s="1"><v>1</v></c></row></sheetData></worksheet>`
+  const styles = `<styleSheet><fonts><font/><font><strike/></font><font><strike val="0"/></font></fonts>
+    <cellXfs><xf fontId="0"/><xf fontId="1"/><xf fontId="2"/></cellXfs>
+    <dxfs><dxf><font><strike/></font></dxf></dxfs></styleSheet>`
+  const run = (text: string, more = '') => `<r>${more && `<rPr>${more}</rPr>`}<t>${text}</t></r>`
+  const texts = `<sst><si>${run('all', '<strike/>')}</si><si>${run('part', '<strike/>')}${run(' of it')}</si></sst>`
+  const sheet = await readWorkbook(packWorkbook(xml, { 'xl/styles.xml': styles, 'xl/sharedStrings.xml': texts }), 10)
+  t.strictSame(sheet.rows, [
+    { number: 1, cells: ['1', '2'], struck: 1 },
+    { number: 2, cells: ['all', 'part of it', 'part of it'], struck: 2 },
+  ])
+})
+
 t.test('shows errors and formulas without a value as what they are: no number reads them', async t => {
   const xml = `<worksheet><sheetData><row r="2"><c r="A2" t="e"><f>VLOOKUP(1,B:C,2)</f><v>#N/A</v></c>
     <c r="B2"><f>C2*2</f></c><c r="C2"><f t="shared" si="0"/></c><c r="D2"><f>1+1</f><v>2</v></c>

@@ -1,5 +1,7 @@
 // Reads rows that merchants paste or upload, as CSV or as spreadsheets copy them; writes rows as CSV.
 
+/** @import { Sheet, SheetRow } from './upload/columns.js' */
+
 /** Decodes a text file: UTF-8, UTF-16 with its mark, or else Windows-1252, in which older spreadsheets save. */
 export const decodeText = (/** @type {ArrayBuffer} */ bytes) => {
   const [first, second] = new Uint8Array(bytes, 0, Math.min(2, bytes.byteLength))
@@ -29,11 +31,12 @@ const findSeparator = (/** @type {string} */ text) => {
  * that no separator follows is a letter. Lines end in LF, CRLF or CR, and a first line `sep=` names the separator.
  * Leaves out blank rows; the others keep their numbers.
  * @param {string} text
- * @returns {import('./upload/columns.js').Sheet}
+ * @returns {Sheet}
  */
 export const parseSheet = text => {
   const [, named, clean = ''] = /^\uFEFF?(?:sep=(.)(?:\r\n?|\n))?(.*)$/is.exec(text) ?? []
-  const mark = `\\u${(named ?? findSeparator(clean)).charCodeAt(0).toString(16).padStart(4, '0')}`
+  const separator = named ?? findSeparator(clean)
+  const mark = `\\u${separator.charCodeAt(0).toString(16).padStart(4, '0')}`
   const form = new RegExp(`(?:"([^"]*(?:""[^"]*)*)" *|([^${mark}\\r\\n]*))(${mark}|\\r\\n?|\\n|$)`, 'g')
   const rows = [{ number: 1, cells: /** @type {string[]} */ ([]) }]
   for (const [, quoted, plain, end] of clean.matchAll(form)) {
@@ -41,7 +44,25 @@ export const parseSheet = text => {
     if (end === '') break
     if (/[\r\n]/.test(end)) rows.push({ number: rows.length + 1, cells: [] })
   }
-  return { rows: rows.filter(({ cells }) => cells.some(cell => cell !== '')) }
+  const filled = rows.filter(({ cells }) => cells.some(cell => cell !== ''))
+  return { rows: findSwallowed(filled, separator), isText: true }
+}
+
+/**
+ * Marks rows in which a quoted cell holds lines and about a row of separators: two stray quotes swallowed rows. Their
+ * lines count as rows, so that the rows below keep their numbers.
+ * @param {SheetRow[]} rows @param {string} separator
+ */
+const findSwallowed = (rows, separator) => {
+  const widths = rows.map(({ cells }) => cells.length).sort((one, two) => one - two)
+  const most = Math.max((widths[Math.floor(widths.length / 2)] ?? 0) - 2, 2)
+  let lines = 0
+  return rows.map(({ number, cells }) => {
+    const swallowed = cells.find(cell => /[\r\n]/.test(cell) && cell.split(separator).length > most)
+    const row = { number: number + lines, cells, ...(swallowed && { swallowed }) }
+    lines += swallowed?.match(/\r\n?|\n/g)?.length ?? 0
+    return row
+  })
 }
 
 /**

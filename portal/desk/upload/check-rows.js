@@ -5,13 +5,14 @@ import { chunk } from '../merchant.js'
 import { findProblem, readMoney, readWeight } from './numbers.js'
 import { readSentence, wordRefusal } from './row-problems.js'
 
-/** @import { Problem } from './row-problems.js' @typedef {{ id: number, name: string, state: string }} City */
+/** @import { Mark } from './other-cells.js' @import { Problem } from './row-problems.js' */
+/** @typedef {{ id: number, name: string, state: string }} City */
 /**
  * Describes a row of the sheet: `values` are its cells, `headings` the sheet's own and `errors` by field, '' for the
  * whole row. A mark is a doubt; `leftOut` says why the row is not booked; `isChanged`: a person has changed the row
  * since its check, which set `cod`, `price` and `currency`.
  * @typedef {{ line: number, values: Record<string, string>, headings?: Record<string, string>, weightUnit?: string,
- *   marks: { field: string, code: string }[], leftOut?: string, isChanged?: boolean, city?: City | null,
+ *   marks: Mark[], leftOut?: string, isChanged?: boolean, city?: City | null,
  *   alternatives?: City[], errors: Record<string, Problem[]>, warnings: ({ field: string } & Problem)[], cod?: number,
  *   price?: number, currency?: string }} Row
  */
@@ -23,12 +24,7 @@ export const ordersAtOnce = 500
 /** @param {General} general */
 export const toGeneral = ({ merchant_business_id, origin_city_id }) => ({ merchant_business_id, origin_city_id })
 
-/** Reads the COD, and says what the sheet says of a missing one. @returns {import('./numbers.js').Reading} */
-const readCod = (/** @type {Row} */ { values, marks }) => {
-  const read = readMoney(values.cod ?? '', getSession().me?.tenant.currency)
-  if (read.problem !== 'missing') return read
-  return { problem: marks.find(({ field }) => field === 'cod')?.code ?? 'missing' }
-}
+const readCod = (/** @type {Row} */ { values }) => readMoney(values.cod ?? '', getSession().me?.tenant.currency)
 const readKilograms = (/** @type {Row} */ { values, weightUnit }, /** @type {General} */ { weight }) =>
   values.weight ? readWeight(values.weight, weightUnit ?? 'kg') : readWeight(weight, 'kg')
 
@@ -45,13 +41,17 @@ const needed = ['customer_name', 'customer_phone', 'customer_address']
 const readCells = (row, general) => {
   const { values } = row
   if (general.allPrepaid && readCod(row).problem) values.cod = '0'
-  const errors = {}
+  const errors = /** @type {Row['errors']} */ ({})
   const add = (/** @type {string} */ field, /** @type {string | undefined} */ code) =>
     code && Object.assign(errors, { [field]: [{ code }] })
   for (const [field, text] of Object.entries(values)) add(field, findProblem(field, text))
   for (const field of needed) add(field, values[field] ? undefined : 'missing')
   add('cod', readCod(row).problem)
   add('weight', readKilograms(row, general).problem)
+  for (const { field, ask, ...question } of row.marks) {
+    const others = field === 'cod' && readCod(row).problem === 'missing' ? [] : errors[field]
+    if (ask) errors[field] = [question, ...(others ?? [])]
+  }
   return errors
 }
 

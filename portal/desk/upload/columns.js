@@ -4,8 +4,10 @@ import { fieldNames, isOfAddress, nameField, placeAndPerson, readPart, readSide,
 import { findMoneyUnit, readMoney } from './numbers.js'
 
 /**
- * @typedef {{ number: number, cells: string[], isHidden?: true }} SheetRow `number` is the sheet's own, from 1.
- * @typedef {{ rows: SheetRow[] }} Sheet
+ * @typedef {{ number: number, cells: string[], isHidden?: true, swallowed?: string, struck?: number }} SheetRow
+ * `number` is the sheet's own, from 1; `swallowed` is a cell that seems to hold rows, and `struck` counts the cells
+ * that are struck through.
+ * @typedef {{ rows: SheetRow[], isText?: true }} Sheet `isText` where separators part the cells.
  * Describes a column: `field` is '' if it is left out; `part` is its place in a field that several columns fill.
  * @typedef {{ index: number, heading: string, words: string, field: string, part: number, side: string, weight: number,
  *   samples: string[] }} Column
@@ -46,7 +48,7 @@ const listColumns = ({ rows }, headingRow) => {
   })
 }
 
-/** A column of Yes and No is no COD, and one of numbers no contents. */
+/** A column of Yes and No, or of 1 and 0, is no COD, and one of numbers no contents. */
 const fits = (/** @type {string} */ field, /** @type {string} */ text) =>
   field === 'cod'
     ? ['ambiguous', 'fraction', 'unit', undefined].includes(readMoney(text).problem)
@@ -61,6 +63,7 @@ const listOptions = (columns, field) => {
   const isLeft = hasReceiver && placeAndPerson.includes(field)
   const candidates = columns
     .filter(column => column.field === field && !(isLeft && column.side === 'payer'))
+    .filter(({ samples }) => !(field === 'cod' && samples.includes('1') && samples.every(text => /^[01]$/.test(text))))
     .filter(({ samples }) => samples.length === 0 || samples.some(text => fits(field, text)))
   const heaviest = Math.max(...candidates.map(({ weight }) => weight))
   const winners = candidates.filter(({ weight }) => weight === heaviest)

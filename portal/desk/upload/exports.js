@@ -1,23 +1,27 @@
 // Reads the order exports of web shops, which their headings give away. Several rows of one order are one parcel, a
 // paid order is prepaid, a cancelled one is left out, and what is not clearly one of them has no COD.
 import { readMoney } from './numbers.js'
+import { readState } from './other-cells.js'
+import { readWords } from './words.js'
 
 /**
  * Describes an export by its headings in lower case: of `a|b` the first with a value counts, and `a+b` are joined.
  * `receiver` and `payer` are name, address, city and phone; an order without a receiver goes to the payer, if the payer
- * has a name here. `state` says that an order is cancelled, and `payment` or `method` what is paid already.
+ * has a name here. `state` says that an order is cancelled, `travel` whether it was sent, and `payment` or `method`
+ * what is paid already. A `manual` method says nothing; `isDoneOpen` where a completed order may not be sent yet.
  * @typedef {{ name: string, order_no: string, receiver: string[], payer: string[], quantity?: string, item?: string,
- *   email: string, remark: string, state: string[], payment?: string, unpaid?: RegExp, method?: string, due?: string,
- *   total: string, refund: string, needs: string[] }} Export
+ *   email: string, remark: string, state: string[], payment?: string, manual?: RegExp, method?: string, due?: string,
+ *   total: string, refund: string, travel: string, isDoneOpen?: true, needs: string[] }} Export
  */
 const known = [
   {
     name: 'Shopify',
     fields: 'order_no=name; quantity=lineitem quantity; item=lineitem name; email=email; remark=notes',
-    money: 'payment=financial status; due=outstanding balance; total=total; refund=refunded amount',
-    unpaid: /^pending$/i,
+    money:
+      'payment=financial status; method=payment method; due=outstanding balance; total=total; refund=refunded amount',
     receiver: 'shipping name; shipping street|shipping address1+shipping address2; shipping city; shipping phone',
     payer: '; ; ; billing phone|phone',
+    travel: 'fulfillment status',
     state: 'cancelled at; canceled at; financial status',
     needs: 'shipping name; lineitem name',
   },
@@ -25,12 +29,14 @@ const known = [
     name: 'WooCommerce',
     fields: `order_no=order number; quantity=quantity (- refund)|quantity; item=item name|name; email=email (billing);
       remark=customer note`,
-    money: `method=payment method title; due=order total amount (- refund); total=order total amount;
+    money: `method=payment method|payment method title; due=order total amount (- refund); total=order total amount;
       refund=order refund amount`,
     receiver: `full name (shipping)|first name (shipping)+last name (shipping); address 1&2 (shipping);
       city (shipping); phone (shipping)`,
     payer: `full name (billing)|first name (billing)+last name (billing); address 1&2 (billing); city (billing);
       phone (billing)`,
+    travel: 'order status',
+    isDoneOpen: true,
     state: 'order status',
     needs: 'address 1&2 (shipping)',
   },
@@ -41,14 +47,16 @@ const known = [
     receiver: `shipping first name+shipping last name; shipping street 1+shipping street 2; shipping suburb;
       shipping phone`,
     payer: 'billing first name+billing last name; billing street 1+billing street 2; billing suburb; billing phone',
+    travel: 'order status',
     state: 'order status',
     needs: 'shipping street 1',
   },
   {
     name: 'Wix',
     fields: 'order_no=order number; quantity=qty; item=item; email=contact email; remark=note from customer',
-    money: 'payment=payment status; total=total; refund=refunded amount',
-    unpaid: /^(unpaid|not paid)$/i,
+    money: 'payment=payment status; method=payment method; total=total; refund=refunded amount',
+    manual: /^(manual|offline)( payment)?$/i,
+    travel: 'fulfillment status',
     receiver: 'recipient name; delivery address; delivery city; recipient phone',
     payer: '; ; ; billing phone',
     state: 'payment status; fulfillment status',
@@ -57,7 +65,12 @@ const known = [
 ].map(({ fields, money, receiver, payer, state, needs, ...rest }) => {
   const split = (/** @type {string} */ text) => text.split(/;\s*/)
   const named = Object.fromEntries([...split(fields), ...split(money)].map(each => each.split('=')))
-  const all = [named.order_no, named.payment ?? named.method, ...split(state).slice(-1), ...split(needs)]
+  const all = [
+    named.order_no,
+    (named.payment ?? named.method).split('|').at(-1),
+    ...split(state).slice(-1),
+    ...split(needs),
+  ]
   const lists = { receiver: split(receiver), payer: split(payer), state: split(state), needs: all }
   return /** @type {Export} */ ({ ...rest, ...named, ...lists })
 })
@@ -76,26 +89,35 @@ export const recognise = headings => {
 }
 const splitList = (/** @type {string} */ list) => list.split('|').map(names => names.split('+'))
 
-const paidStates = /^(processing|completed?|shipped|delivered|awaiting (fulfillment|shipment|pickup))$/i
-const stopped = /cancel|void|declined|^refunded$|failed|trash|^\d{4}-/i
-/** Returns true where a method of payment is cash at the door; eZ Cash and mCash are paid online. */
-export const isCash = (/** @type {string} */ text) =>
-  /(?<!\be-?z? ?)\bcash\b(?! ?app)|\bcod\b|c\.o\.d|on ?delivery/i.test(text)
+const stopped = /cancel|void|declined|^refunded$|trash|^\d{4}-/i
 const isZero = (/** @type {string} */ text) => readMoney(text).value === 0
 
-/** Names a state in which a shop may have collected the cash: WooCommerce counts a completed order as paid. */
-export const isCompleted = (/** @type {string} */ state) => /^(wc-)?(completed?|delivered|shipped)$/i.test(state)
-
-/** Returns what is to be collected: '0' for a paid order, '' where the export does not say it clearly. */
-const readCod = (/** @type {Export} */ of, /** @type {(name?: string) => string} */ get) => {
-  const [state, method, due, total] = [get(of.payment).replace('_', ' '), get(of.method), get(of.due), get(of.total)]
-  const refund = get(of.refund)
-  if (of.payment ? /^paid$/i.test(state) : method !== '' && !isCash(method))
-    return of.payment || of.state.some(name => paidStates.test(get(name))) ? '0' : ''
-  if (of.payment && /^partially (paid|refunded)$/i.test(state)) return due
-  if (of.payment ? !of.unpaid?.test(state) : method === '' || of.state.some(name => isCompleted(get(name)))) return ''
-  if (due !== '') return isZero(due) && !isZero(total) ? '' : due
-  return refund === '' || isZero(refund) ? total : ''
+/**
+ * Returns what is to be collected: '0' for a paid order, and '' with a question where the export does not say it
+ * clearly.
+ * @param {Export} of @param {(names?: string) => string} find
+ */
+const readCod = (of, find) => {
+  const [state, method, total, refund] = [of.payment, of.method, of.total, of.refund].map(each => find(each))
+  const [paid, by, order] = [state, method, find(of.travel)].map(readWords)
+  const due = find(of.due)
+  const full = due !== '' ? (isZero(due) && !isZero(total) ? '' : due) : refund === '' || isZero(refund) ? total : ''
+  const doubt = (/** @type {string[]} */ ...words) => {
+    const text = words.filter(Boolean).join(', ') || '–'
+    return {
+      cod: '',
+      mark: { field: 'cod', code: 'payment_unclear', ask: true, text, amount: paid === 'part' ? '' : full },
+    }
+  }
+  if (of.payment) {
+    if (paid === 'paid') return of.due && due !== '' && !isZero(due) ? doubt(state, due) : { cod: '0' }
+    if (paid === 'part') return due === '' ? doubt(state) : { cod: due }
+    const isManual = of.manual?.test(method)
+    if (!/^(due|pending)$/.test(paid) || !(isManual || /^(cod|due|)$/.test(by))) return doubt(state, method)
+  } else if (/^(online|paid)$/.test(by))
+    return order === 'go' || order === 'done' ? { cod: '0' } : doubt(method, find(of.travel))
+  else if (by !== 'cod' || order === 'done') return doubt(method, find(of.travel))
+  return full === '' ? doubt(state, method) : { cod: full }
 }
 
 /** Reads one order from its rows. @param {Export} of @param {((heading: string) => string)[]} rows */
@@ -107,9 +129,10 @@ const readOrder = (of, rows) => {
   const [name, address, city, phone] = side.map(list => find(list, get, list === side[1] ? ', ' : ' '))
   const describe = (/** @type {any} */ read) =>
     `${find(of.quantity, read)} x ${find(of.item, read)}`.replace(/^1? x |^.* x $/, '')
+  const { cod, mark } = readCod(of, find)
   const values = {
     ...{ order_no: get(of.order_no), customer_name: name, customer_phone: phone || find(of.payer[3]) },
-    ...{ customer_address: address, destination: city, cod: readCod(of, get), remark: find(of.remark) },
+    ...{ customer_address: address, destination: city, cod, remark: find(of.remark) },
     ...{ customer_email: find(of.email), description: rows.flatMap(read => describe(read) || []).join(', ') },
   }
   const isDifferent = splitList([side[0], side[1], of.total].join('|'))
@@ -117,11 +140,16 @@ const readOrder = (of, rows) => {
     .some(heading => rows.some(read => read(heading) && read(heading) !== get(heading)))
   const marks = [
     ...(!phone && values.customer_phone ? [{ field: 'customer_phone', code: 'phone_of_billing' }] : []),
-    ...(values.cod === '' ? [{ field: 'cod', code: 'payment_unclear' }] : []),
+    ...(mark ? [mark] : []),
     ...(values.cod === '0' ? [{ field: 'cod', code: 'prepaid_by_export' }] : []),
     ...(isDifferent ? [{ field: '', code: 'rows_differ' }] : []),
   ]
-  return { values, marks, leftOut: of.state.some(heading => stopped.test(get(heading))) ? 'cancelled' : undefined }
+  if (of.state.some(heading => stopped.test(get(heading)))) return { values, marks, leftOut: 'cancelled' }
+  const text = find(of.travel)
+  const says = of.isDoneOpen && readWords(text) === 'done' ? 'go' : readState(text)
+  const isAsked = says === 'unknown' || (says === 'hold' && mark)
+  if (isAsked) marks.push({ field: '', code: 'status_word', ask: true, text })
+  return { values, marks, leftOut: says === 'go' || isAsked ? undefined : text }
 }
 
 /**

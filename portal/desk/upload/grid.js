@@ -5,6 +5,7 @@ import { html } from '../../kit/preact.js'
 import { Badge } from '../../kit/ui.js'
 import { isBad, isGood } from './check-rows.js'
 import { fieldNames } from './headings.js'
+import { RowQuestions } from './questions.js'
 import { nameColumn, wordProblem } from './row-problems.js'
 
 /** @import { Row } from './check-rows.js' */
@@ -72,21 +73,22 @@ const Cell = ({ row, field, general, onChange }) => {
     }</div>`
 }
 
-/** Shows what was found in a row: why it is left out, or what is wrong, its price, and what looks unusual. */
-const Found = ({ row, fields }) => {
+/** Shows what was found in a row: why it is left out, or what is wrong and asked, its price, and what looks unusual. */
+const Found = ({ row, rows, fields, onChange }) => {
   if (row.leftOut) return html`<div><${Badge}>${named('left_out', row.leftOut)}<//></div>`
-  const errors = Object.entries(row.errors).filter(([field]) => !fields.includes(field))
+  const errors = Object.entries(row.errors).filter(([field]) => field && !fields.includes(field))
   const notes = listNotes(row).map(({ field, ...problem }) =>
     field ? `${nameColumn(row, field)}: ${wordProblem(problem)}` : wordProblem(problem),
   )
   const [kind, text] = isBad(row) && !row.isChanged ? ['bad', 'view.bad'] : ['warn', 'upload.unchecked']
   return html`<div>
     ${isGood(row) ? money(row.price, row.currency) : html`<${Badge} kind=${kind}>${t(text)}<//>`}
+    <${RowQuestions} row=${row} rows=${rows} onChange=${onChange} />
     ${errors.map(([field, problems]) => html`<p key=${field} class="wrong">${problems.map(wordProblem).join(' ')}</p>`)}
     ${notes.map(note => html`<p key=${note} class="unusual">${note}</p>`)}</div>`
 }
 
-const GridRow = ({ row, fields, general, onChange }) => {
+const GridRow = ({ row, rows, fields, general, onChange }) => {
   const leave = event => {
     row.leftOut = event.target.checked ? undefined : 'by_person'
     if (row.price === undefined) row.isChanged = true
@@ -96,7 +98,8 @@ const GridRow = ({ row, fields, general, onChange }) => {
     <td role="rowheader" data-label=${t('upload.row')}><label class="row"><input type="checkbox"
       aria-label=${t('upload.take', { line: row.line })} checked=${!row.leftOut}
       onChange=${leave} />${row.line}</label></td>
-    <td role="cell" data-label=${t('upload.found')}><${Found} row=${row} fields=${fields} /></td>
+    <td role="cell" data-label=${t('upload.found')}>
+      <${Found} row=${row} rows=${rows} fields=${fields} onChange=${onChange} /></td>
     ${fields.map(
       field => html`<td key=${field} role="cell" data-label=${nameColumn(row, field)}>
       <${Cell} row=${row} field=${field} general=${general} onChange=${onChange} /></td>`,
@@ -119,7 +122,8 @@ export const Grid = ({ rows, general, view, onView, onChange }) => {
   const pages = Math.max(1, Math.ceil(shown.length / rowsOfPage))
   const page = Math.min(view.page, pages - 1)
   const show = (/** @type {Row} */ row) =>
-    html`<${GridRow} key=${row.line} row=${row} fields=${fields} general=${general} onChange=${onChange} />`
+    html`<${GridRow} key=${row.line} row=${row} rows=${rows} fields=${fields} general=${general}
+      onChange=${onChange} />`
   const turn = (/** @type {string} */ text, /** @type {number} */ to, /** @type {boolean} */ isEnd) =>
     html`<${Button} disabled=${isEnd} onClick=${() => onView({ ...view, page: to })}>${t(text)}<//>`
   return html`<${Views} rows=${rows} view=${view.name} onView=${onView} />

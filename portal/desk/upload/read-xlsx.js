@@ -71,30 +71,44 @@ function* readTags(xml) {
   }
 }
 
-/** Reads the texts that cells refer to. @param {string} xml */
+/** Reads the texts that cells refer to, and whether all of a text is struck through. @param {string} xml */
 const readTexts = xml => {
-  const texts = /** @type {string[]} */ ([])
-  for (const { name, text } of readTags(xml)) {
-    if (name === 'si') texts.push('')
-    else if (name === 't') texts[texts.length - 1] += decode(text)
+  const texts = /** @type {{ text: string, isStruck?: boolean }[]} */ ([])
+  let isStruck = false
+  for (const { name, read, text } of readTags(xml)) {
+    const last = texts[texts.length - 1]
+    if (name === 'si' || name === 'r') isStruck = false
+    if (name === 'si') texts.push({ text: '' })
+    else if (name === 'strike') isStruck = isOn(read('val'))
+    else if (name === 't')
+      Object.assign(last, { text: last.text + decode(text), isStruck: isStruck && last.isStruck !== false })
   }
   return texts
 }
+const isOn = (/** @type {string} */ value) => !/^(0|false)$/.test(value)
 
 const isDate = (/** @type {number} */ id, code = '') =>
   (id >= 14 && id <= 22) || (id >= 45 && id <= 47) || /[dmyhs]/i.test(code.replace(/"[^"]*"|\\.|\[[^\]]*\]/g, ''))
 
-/** Reads the number format of each style: `date`, or its code, such as `0000000000` for ten digits. */
+/**
+ * Reads the number format of each style, which is `date` or its code, such as `0000000000` for ten digits; `isStruck`
+ * where the style strikes the text through.
+ */
 const readStyles = (/** @type {string} */ xml) => {
   const codes = new Map()
-  const styles = /** @type {string[]} */ ([])
-  let isOfCells = false
+  const styles = /** @type {{ format: string, isStruck: boolean }[]} */ ([])
+  const fonts = /** @type {boolean[]} */ ([])
+  let [isOfCells, isOfFonts] = [false, false]
   for (const { name, read } of readTags(xml)) {
     if (name === 'numFmt') codes.set(read('numFmtId'), read('formatCode'))
+    else if (name === 'fonts' || name === '/fonts') isOfFonts = name === 'fonts'
+    else if (name === 'font' && isOfFonts) fonts.push(false)
+    else if (name === 'strike' && isOfFonts) fonts[fonts.length - 1] = isOn(read('val'))
     else if (name === 'cellXfs' || name === '/cellXfs') isOfCells = name === 'cellXfs'
     else if (name === 'xf' && isOfCells) {
       const id = read('numFmtId')
-      styles.push(isDate(Number(id), codes.get(id)) ? 'date' : (codes.get(id) ?? ''))
+      const format = isDate(Number(id), codes.get(id)) ? 'date' : (codes.get(id) ?? '')
+      styles.push({ format, isStruck: fonts[Number(read('fontId'))] ?? false })
     }
   }
   return styles
@@ -118,15 +132,16 @@ const readColumn = cell =>
 
 /**
  * Reads the rows that have a value, with their numbers; a filter hides rows.
- * @param {string} xml @param {number} maxRows @param {(type: string, style: number, text: string) => string} show
+ * @param {string} xml @param {number} maxRows
+ * @param {(type: string, style: number, text: string) => { text: string, isStruck?: boolean }} show
  */
 const readRows = (xml, maxRows, show) => {
   const rows = /** @type {import('./columns.js').SheetRow[]} */ ([])
   let [row, number, column, type, style, value] = [/** @type {string[]} */ ([]), 0, -1, '', 0, '']
-  let [isFormula, isHidden] = [false, false]
+  let [isFormula, isHidden, struck] = [false, false, 0]
   for (const { name, isEmpty, read, text } of readTags(xml)) {
     if (name === 'row') {
-      ;[row, number, column] = [[], Number(read('r')) || number + 1, -1]
+      ;[row, number, column, struck] = [[], Number(read('r')) || number + 1, -1, 0]
       isHidden = /^(1|true)$/.test(read('hidden'))
     } else if (name === 'c') {
       const found = readColumn(read('r'))
@@ -138,10 +153,13 @@ const readRows = (xml, maxRows, show) => {
     if ((name === '/c' || (name === 'c' && isEmpty)) && value !== '') {
       if (column >= maxColumns) refuse('too_large')
       while (row.length <= column) row.push('')
-      row[column] = show(type, style, value).trim()
+      const shown = show(type, style, value)
+      row[column] = shown.text.trim()
+      if (shown.isStruck && row[column] !== '') struck++
     }
     const isRow = name === '/row' && row.some(cell => cell !== '')
-    if (isRow && rows.push({ number, cells: row, ...(isHidden && { isHidden }) }) === maxRows) return rows
+    const more = { ...(isHidden && { isHidden }), ...(struck > 0 && { struck }) }
+    if (isRow && rows.push({ number, cells: row, ...more }) === maxRows) return rows
   }
   return rows
 }
@@ -164,9 +182,10 @@ export const readWorkbook = async (/** @type {Blob} */ file, /** @type {number} 
   const styles = readStyles((await open('xl/styles.xml')) ?? '')
   const epoch = book.some(({ read }) => /^(1|true)$/.test(read('date1904'))) ? 24_107 : undefined
   const rows = readRows(xml, maxRows, (type, style, text) => {
-    if (type === 's') return texts[Number(text)] ?? ''
-    if (type === 'b') return text === '1' ? 'TRUE' : 'FALSE'
-    return type === '' || type === 'n' ? writeNumber(text, styles[style], epoch) : text
+    const { format, isStruck } = styles[style] ?? {}
+    if (type === 's') return { ...(texts[Number(text)] ?? { text: '' }), ...(isStruck && { isStruck }) }
+    if (type === 'b') return { text: text === '1' ? 'TRUE' : 'FALSE', isStruck }
+    return { text: type === '' || type === 'n' ? writeNumber(text, format, epoch) : text, isStruck }
   })
   return { rows }
 }

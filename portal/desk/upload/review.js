@@ -7,12 +7,17 @@ import { readStatuses } from '../merchant.js'
 import { beginUpload, storeRest } from './book-rows.js'
 import { checkRows, isGood } from './check-rows.js'
 import { Grid, setField } from './grid.js'
+import { Questions } from './questions.js'
 
 /** @import { Row } from './check-rows.js' */
 
 /** Returns true for a COD that a person need not read before it is prepaid: its cell has no amount. @param {Row} row */
 const lacksCod = ({ leftOut, errors, values }) =>
-  !leftOut && errors.cod && errors.cod[0].code !== 'payment_unclear' && !/(?!0)\p{Nd}/u.test(values.cod ?? '')
+  !leftOut &&
+  !errors[''] &&
+  errors.cod &&
+  errors.cod[0].code !== 'payment_unclear' &&
+  !/(?!0)\p{Nd}/u.test(values.cod ?? '')
 
 /** Says how many rows are left out, and why. @param {Row[]} rows */
 const sayLeftOut = rows => {
@@ -102,6 +107,7 @@ export const Checked = ({ rows, general, stored, onBook }) => {
         html`<${Button} onClick=${makePrepaid}>
         ${t('upload.prepaid', { count: number(lacking.length) })}<//>`
       }</div>
+    <${Questions} rows=${rows} onAnswer=${some => check.run(some.filter(row => !row.leftOut))} />
     <${Grid} rows=${rows} general=${general} view=${view} onView=${setView}
       onChange=${() => redraw(count => count + 1)} />
   <//>`

@@ -1,10 +1,13 @@
 // Reads the rows of a sheet as parcels, once its columns have names.
+import { askCells, createBreakFinder, sayUnseen } from './broken-rows.js'
 import { clean, joined } from './columns.js'
-import { isCash, isCompleted, readExport } from './exports.js'
-import { fieldNames, placeAndPerson } from './headings.js'
+import { readExport } from './exports.js'
+import { fieldNames, placeAndPerson, simplify } from './headings.js'
 import { findMoneyUnit, findProblem, findUnit, readMoney, readWeight } from './numbers.js'
+import { doubtCod, findSubject, readOthers } from './other-cells.js'
 
 /** @import { Choice, Column, Sheet } from './columns.js' @import { Row } from './check-rows.js' */
+/** @import { Mark } from './other-cells.js' */
 
 const maxWeight = 30
 const unsure = /\ufffd|\?\?/
@@ -27,52 +30,33 @@ const markTexts = (all, currency) => {
   }
 }
 
-const paidAmounts = /\b(advance|deposit|paid|received|refund(ed)?)\b|අත්තිකාරම්|முன் ?பண/u
-const methods = /\bpay(ment)? (method|mode|type|option|gateway|via|by)\b|^(payment|mode|method)$/
-const states = /\b(payment|status|paid|prepaid)\b|^cod\b/
-const paid = /\bpaid\b|\bcard\b|visa|master|\bbank\b|transfer|online|prepaid/i
-
-/** Returns what a cell says about the payment: `paid`, `part` or nothing. @param {string} words @param {string} text */
-const readPayment = (words, text) => {
-  if (paidAmounts.test(words) && (readMoney(text).value ?? 0) > 0) return 'part'
-  const [isYes, isNo] = [/^(y|yes|true)$/i.test(text), /^(n|no|false)$/i.test(text)]
-  if (isYes || isNo) return (isYes ? /\b(pre)?paid\b/ : /^cod\b/).test(words) ? 'paid' : ''
-  if (/\bpaid (at|on|date)\b|\bdate paid\b/.test(words) && text) return 'paid'
-  if (!states.test(words) && !methods.test(words)) return ''
-  if (isCompleted(text)) return words === 'payment status' ? 'paid' : /fulfil|deliver/.test(words) ? '' : 'part'
-  if (/partial/i.test(text)) return 'part'
-  if (/unpaid|not paid|pending|\bdue\b/i.test(text) || isCash(text)) return ''
-  return paid.test(text) || (methods.test(words) && /\p{L}/u.test(text)) ? 'paid' : ''
-}
-
 /**
  * Reads a row, and marks what its other cells say against the COD.
  * @param {string[]} cells @param {Column[]} columns
+ * @returns {{ values: Row['values'], marks: Mark[], leftOut?: string }}
  */
 const readCells = (cells, columns) => {
   /** @type {Record<string, { text: string, part: number }[]>} */
   const texts = {}
-  const marks = /** @type {{ field: string, code: string }[]} */ ([])
+  const { payments, marks, state } = readOthers(cells, columns)
   const hasReceiver = columns.some(({ side, field }) => side === 'receiver' && placeAndPerson.includes(field))
-  const payments = new Set()
-  for (const { index, words, field, part, side } of columns) {
+  for (const { index, field, part, side } of columns) {
     const text = cells[index] ?? ''
     if (field) texts[field] = [...(texts[field] ?? []), { text, part }]
-    else payments.add(readPayment(words, text))
     if (field === 'customer_phone' && side === 'payer' && hasReceiver && text)
       marks.push({ field, code: 'phone_of_billing' })
-    if (states.test(words) && /cancel|void|refunded/i.test(text)) marks.push({ field: '', code: 'maybe_cancelled' })
   }
   const join = (/** @type {[string, { text: string, part: number }[]]} */ [field, parts]) => {
     const sorted = parts.sort((one, two) => one.part - two.part).flatMap(({ text }) => text || [])
     return [field, sorted.join(joined[field] ?? ' ')]
   }
   const values = Object.fromEntries(Object.entries(texts).map(join))
-  // A column that names the COD holds what is left to pay; a total does not.
   const isTotal = columns.some(({ field, weight }) => field === 'cod' && weight < 100)
-  const code = payments.has('paid') ? 'maybe_paid' : isTotal && payments.has('part') ? 'payment_unclear' : ''
-  if (!code || readMoney(values.cod ?? '').value === 0) return { values, marks }
-  return { values: isTotal ? { ...values, cod: '' } : values, marks: [...marks, { field: 'cod', code }] }
+  const doubt = readMoney(values.cod ?? '').value === 0 ? undefined : doubtCod(payments, values.cod, isTotal)
+  if (state.says === 'hold' && doubt) marks.push({ field: '', code: 'status_word', ask: true, text: state.text })
+  const leftOut = state.says === 'stay' || (state.says === 'hold' && !doubt) ? state.text : undefined
+  if (!doubt) return { values, marks, leftOut }
+  return { values: isTotal ? { ...values, cod: '' } : values, marks: [doubt, ...marks], leftOut }
 }
 
 /** Returns true for a column that holds the units of the weights, such as "g". @param {Column} column */
@@ -103,6 +87,25 @@ const isSum = (/** @type {string[]} */ cells, /** @type {Row['values']} */ value
   return cells.some(text => totals.test(text)) || (!customer_name && isOfAmounts)
 }
 
+const readNumber = (/** @type {Row} */ { values }) => simplify(values.order_no ?? '')
+
+/** Asks about rows of one order number: a shop that we do not know may mean one parcel or several. */
+const askRepeats = (/** @type {Row[]} */ all) => {
+  const rows = all.filter(row => !row.leftOut && readNumber(row))
+  const counts = new Map()
+  for (const row of rows) counts.set(readNumber(row), (counts.get(readNumber(row)) ?? 0) + 1)
+  for (const row of rows)
+    if (counts.get(readNumber(row)) > 1)
+      row.marks.push({ field: 'order_no', code: 'same_order', ask: true, text: readNumber(row) })
+}
+
+/** Moves the questions about rows of an order to the row that is its parcel. */
+const giveToParcel = (/** @type {Row[]} */ rows) => {
+  const parcels = new Map(rows.flatMap(row => (row.leftOut ? [] : [[readNumber(row), row]])))
+  for (const { leftOut, marks, ...row } of rows)
+    if (leftOut === 'part_of_another') parcels.get(readNumber({ ...row, marks }))?.marks.push(...marks)
+}
+
 /**
  * Reads the rows below the headings as parcels. An amount gets the currency of its row or heading, if it is not the
  * company's. @param {Sheet} sheet @param {Choice} choice @param {string} [currency] @returns {Row[]}
@@ -124,21 +127,41 @@ export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }
   const body = sheet.rows.slice(headingRow + 1)
   const cells = body.map(row => row.cells.map(clean))
   const titles = columns.map(({ heading }) => heading)
-  const read = known ? readExport(known, titles, cells) : cells.map(row => readCells(row, columns))
-  const rows = read.map(({ values, marks, leftOut }, index) => {
+  const subjects = columns.map(column => ({ ...column, about: findSubject(column) }))
+  const read = known ? readExport(known, titles, cells) : cells.map(row => readCells(row, subjects))
+  const findBreak = createBreakFinder(sheet, headingRow, columns)
+  const readLine = (
+    /** @type {ReturnType<typeof readCells>} */ { values, marks, leftOut },
+    /** @type {number} */ index,
+  ) => {
     const named = cells[index][money] || moneyUnit
-    const isForeign = values.cod && values.cod !== '0' && named && readMoney(`${named} 1`, currency).problem
-    const cod = allPrepaid ? { cod: '0' } : isForeign ? { cod: `${named} ${values.cod}` } : {}
-    const { number: line, isHidden } = body[index]
+    const isForeign = named && readMoney(`${named} 1`, currency).problem
+    const price = (text = '') => (isForeign && text && text !== '0' ? `${named} ${text}` : text)
+    const broken = findBreak(body[index])
+    const cod = allPrepaid ? '0' : broken ? '' : price(values.cod)
+    const priced = marks
+      .filter(({ field }) => !(allPrepaid && field === 'cod'))
+      .map(mark => (mark.amount ? { ...mark, amount: price(mark.amount) } : mark))
+    const all = askCells(priced, body[index], broken)
     const amount = readMoney(values.cod ?? '', currency).value ?? 0
-    const why =
-      leftOut ?? (isHidden ? 'hidden' : isSum(cells[index], values, count > 1 && sum > 0 && amount === sum) && 'total')
+    const isTotal = isSum(cells[index], values, count > 1 && sum > 0 && amount === sum)
+    const why = leftOut ?? (sayUnseen(body[index]) || (isTotal ? 'total' : undefined))
     if (!why) [sum, count] = [sum + amount, count + 1]
     const [weightUnit, errors, warnings] = [readUnit(cells[index]), {}, []]
-    const left = marks.filter(({ field }) => !(allPrepaid && field === 'cod'))
-    const row = { line, values: { ...values, ...cod }, headings, weightUnit, marks: left, errors, warnings }
+    const row = {
+      line: body[index].number,
+      values: { ...values, cod },
+      headings,
+      weightUnit,
+      marks: all,
+      errors,
+      warnings,
+    }
     return why ? { ...row, leftOut: why } : row
-  })
+  }
+  const rows = read.map(readLine)
+  if (known) giveToParcel(rows)
+  else askRepeats(rows)
   markTexts(rows, currency)
   return rows
 }

@@ -1,0 +1,137 @@
+// Reads the cells that fill no field of an order, but say whether it was paid, whether it travels, or what it is.
+import { nameField } from './headings.js'
+import { readMoney } from './numbers.js'
+import { readWords } from './words.js'
+
+/** @import { Column } from './columns.js' */
+/**
+ * Describes a doubt about a row. With `ask` the row waits until a person has decided; `text` names what the sheet says,
+ * and `amount` is what is to be collected if nothing was paid.
+ * @typedef {{ field: string, code: string, ask?: boolean, text?: string, amount?: string, cells?: number,
+ *   headings?: number }} Mark
+ * @typedef {{ says: string, text: string }} Said
+ */
+
+const payment = new RegExp(
+  String.raw`\b(pay|paid|payments?|prepaid|prepay(ment)?|unpaid|cash|cod|gateway|financial|settle(d|ment)|captured|` +
+    String.raw`advance|deposit|refund(ed)?|transaction|tender)\b|^(mode|method|terms|received|amount received)$|` +
+    'ගෙව|අත්තිකාරම්|செலுத்|கட்டண ?(முறை|நிலை)|பணம்|முன் ?பண',
+  'u',
+)
+/** Lists words of headings that name who pays and what it costs, such as those of OpenCart's "Payment City". */
+const noPayment = new RegExp(
+  String.raw`\b(fees?|charges?|commission|tax|cost|rate|currency|(first|last)?name|address|street|city|town|zone|` +
+    String.raw`country|post ?code|zip|company|phone|e ?mail|handling)\b|ගාස්තු`,
+  'u',
+)
+const paidAmounts = /\b(advance|deposit|paid|received|refund(ed)?)\b|අත්තිකාරම්|முன் ?பண/u
+const paidDates = /\bpaid (at|on|date)\b|\bdate paid\b/
+const kindOfParcel =
+  /^((order|shipment|delivery|service|request) )?type$|\b(exchange|reverse pick ?up|replacement)$|වර්ගය$|^வகை$/u
+const pieces = new RegExp(
+  `^((no|number|total|count)( of)? )?(pieces?|pcs|boxes|packages|parcels|cartons)( (count|no|qty))?$|^box(es)?$|` +
+    'පාර්සල් ගණන|පෙට්ටි|பெட்டி|பார்சல் எண்ணிக்கை',
+  'u',
+)
+
+/** Returns what the cells of a column are about: `payment`, `state`, `kind`, `pieces`, or ''. @param {Column} column */
+export const findSubject = ({ words, field }) => {
+  if (field === 'cod') return ''
+  if (payment.test(words) && !noPayment.test(words)) return 'payment'
+  if (field) return ''
+  if (kindOfParcel.test(words)) return 'kind'
+  if (pieces.test(words)) return 'pieces'
+  return /\b(status|stage)\b|^order state$|තත්ත්ව|තත්ව|நிலை/u.test(words) || isFlag(words) ? 'state' : ''
+}
+/** Returns true for the heading of a column of Yes and No, or of days, such as "Cancelled at". */
+const isFlag = (/** @type {string} */ words) =>
+  /^(stay|hold)$/.test(readWords(words.replace(/^(is|was) | (at|on|date)$/g, '')))
+
+/** Reads a cell about the payment: `paid`, `part`, `due`, `unknown`, or '' if it says nothing. */
+const readPayment = (/** @type {string} */ words, /** @type {string} */ text) => {
+  const isFlagOfCod = /^[01]$/.test(text) && nameField(words).field === 'cod'
+  const said = isFlagOfCod ? ['no', 'yes'][Number(text)] : readWords(text)
+  if (said === '' || /^(paid|online|cod|due|part)$/.test(said)) return said.replace('online', 'paid')
+  if (/\p{Nd}/u.test(text) && !isFlagOfCod) {
+    if (paidDates.test(words)) return 'paid'
+    const { value } = readMoney(text)
+    if (paidAmounts.test(words)) return value === 0 ? '' : value && value > 1 ? 'part' : 'unknown'
+    return value === undefined || nameField(words).field !== 'cod' ? 'unknown' : ''
+  }
+  if (said === 'yes' || said === 'no') {
+    const heading = readWords(words)
+    const isPaid = heading === 'paid' || /\b(pre ?paid|paid|settled|captured|received)\b/.test(words)
+    const isDue = /^(cod|due)$/.test(heading) || /\b(cod|cash|unpaid|not)\b/.test(words)
+    if (isPaid !== isDue) return (said === 'yes') === isPaid ? 'paid' : 'due'
+  }
+  if (said === 'done' && /\bstatus\b/.test(words)) return 'paid'
+  return said === 'pending' ? 'due' : 'unknown'
+}
+
+/** Reads a cell about the state of an order: `go`, `stay`, `hold` or `unknown`. */
+export const readState = (/** @type {string} */ text, words = 'status') => {
+  const said = readWords(text)
+  if (said === '' || /^(go|stay|hold)$/.test(said)) return said || 'go'
+  if (isFlag(words)) return said === 'no' ? 'go' : said === 'yes' || /\p{Nd}/u.test(text) ? 'stay' : 'unknown'
+  return /^(paid|online|cod|due|forward)$/.test(said) ? 'go' : 'unknown'
+}
+
+const isOnePiece = (/** @type {string} */ text) => /^(0*1|0+|one)( ?\p{L}+)?$/iu.test(text)
+
+/** Names what a cell says. Cells of numbers differ in each row: only their heading is named. */
+const name = (/** @type {string} */ heading, /** @type {string} */ text) =>
+  `${heading ? `${heading}: ` : ''}${/\p{Nd}{3}/u.test(text) ? '…' : text.slice(0, 60)}`
+
+/**
+ * Reads the cells of a row that fill no field: what they say of the payment, the state in which it does not travel, and
+ * questions.
+ * @param {string[]} cells @param {(Column & { about?: string })[]} columns
+ */
+export const readOthers = (cells, columns) => {
+  const payments = /** @type {Said[]} */ ([])
+  const marks = /** @type {Mark[]} */ ([])
+  let state = { says: 'go', text: '' }
+  const isOfId = (/** @type {string} */ words) =>
+    words.endsWith(' title') && columns.some(each => `${each.words} title` === words && cells[each.index])
+  for (const { index, words, heading, field, about = '' } of columns) {
+    const text = cells[index] ?? ''
+    if (!about && field && field !== 'remark') continue
+    const [said, named] = [readWords(text), name(heading, text)]
+    if (said === '' || isOfId(words)) continue
+    const ask = (/** @type {string} */ code) => marks.push({ field: '', code, ask: true, text: named })
+    const pay = (/** @type {string} */ says) => says && payments.push({ says, text: named })
+    if (about === 'payment') {
+      if (/cancel|void|^refunded$/i.test(text)) ask('maybe_cancelled')
+      else pay(readPayment(words, text))
+    } else if (about === 'state') {
+      const says = readState(text, words)
+      if (says === 'unknown') ask('status_word')
+      if (says === 'stay' || said === 'done') pay('done')
+      if (/^(paid|online|cod|due|part)$/.test(said)) pay(said.replace('online', 'paid'))
+      if (says === 'stay' || (says === 'hold' && state.says === 'go')) state = { says, text: named }
+    } else if (about === 'kind') {
+      if (/^(paid|online|cod|due|part)$/.test(said)) pay(said.replace('online', 'paid'))
+      else if (!/^(forward|go|no)$/.test(said)) ask('kind_word')
+    } else if (about === 'pieces') {
+      if (!isOnePiece(text)) ask('pieces')
+    } else {
+      if (said === 'paid') pay('paid')
+      if (said === 'stay') ask('status_word')
+    }
+  }
+  return { payments, marks, state }
+}
+
+/**
+ * Returns the doubt that payments leave about an amount to collect, if any. A column that names the COD holds what is
+ * left to pay; a total does not. @param {Said[]} payments @param {string} amount @param {boolean} isTotal
+ */
+export const doubtCod = (payments, amount, isTotal) => {
+  const of = (/** @type {string} */ wanted) => payments.filter(({ says }) => says === wanted)
+  const unclear = [...of('unknown'), ...(isTotal ? [...of('part'), ...of('done')] : [])]
+  const [code, found] = of('paid').length ? ['maybe_paid', of('paid')] : ['payment_unclear', unclear]
+  const text = found.map(each => each.text).join(', ')
+  // The rest of what was paid in part is not known.
+  const rest = code === 'payment_unclear' && of('part').length ? {} : { amount }
+  return found.length > 0 ? { field: 'cod', code, ask: true, text, ...rest } : undefined
+}
