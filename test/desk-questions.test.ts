@@ -137,6 +137,12 @@ t.test('what says that an order was paid, or is not known, never leaves the tota
     ['Unpaid', 'No'],
     ['Paid at', '2026-11-27 10:00'],
     ['Payment Date', '2026-11-27'],
+    ['Payed', 'yes'],
+    ['Bank slip', 'yes'],
+    ['Collection', 'None'],
+    ['To collect?', 'No'],
+    ['ගෙවූ මුදල', '4500'],
+    ['செலுத்திய தொகை', '4500'],
     ['Payment Reference', 'TX-4481'],
     ['Mode', 'Visa'],
     ['Terms', 'Net 30'],
@@ -178,6 +184,12 @@ t.test('a COD that another column contradicts waits too, with its amount', t => 
   t.equal(one('Payment Status', 'Approved', 'COD Amount'), 'payment_unclear')
   t.equal(one('Payment Status', 'Approved', 'COD Amount', '0'), '0', 'nothing is to be collected')
   t.equal(one('Advance', '500', 'COD Amount'), '4500', 'the COD is what is left')
+  t.equal(one('Amount Paid', '4,500', 'COD Amount'), 'payment_unclear', 'the COD may be what was paid')
+  t.equal(one('Balance', '0', 'COD Amount'), 'payment_unclear')
+  const paidOnly = parseSheet(`${head},ගෙවූ මුදල\n${person},4500`)
+  t.notMatch(chooseColumns(paidOnly).columns, [{}, {}, {}, {}, { field: 'cod' }], 'what was paid is no COD')
+  const note = read(`${head},COD,Remark\n${person},4500,already paid by bank`)
+  t.match([note.map(outcome), note[0]?.marks], [['4500'], [{ field: 'cod', code: 'maybe_paid' }]], 'a remark is marked')
   const [row] = read(`${head},COD Amount,Payment Status\n${person},4500,Approved`)
   t.match(row?.marks, [{ text: 'Payment Status: Approved', amount: '4500' }])
   t.equal(row?.values.cod, '4500')
@@ -220,6 +232,19 @@ t.test('in exports the id of the method decides, or else a known title; any othe
   t.equal(woo('COD', 'Awaiting call'), 'status_word')
   for (const status of ['failed', 'Refunded', 'trash', 'wc-cancelled', 'Shipped', 'wc-delivered', 'Draft'])
     t.equal(woo('COD', status), 'left out', status)
+  t.end()
+})
+
+t.test('the columns of WooCommerce’s commonest export are read as its clerk reads them', t => {
+  const rows = read(fixture('woo-columns.csv'))
+  t.strictSame(rows.map(outcome), ['4350', '0', 'payment_unclear status_word', 'left out'])
+  t.match(
+    rows.map(({ values }) => values),
+    [
+      { order_no: '901', customer_name: 'Amali Jaya', customer_address: '5/2 Kandy Road', destination: 'Kadawatha' },
+      { customer_name: 'Gift Person', customer_phone: '0770007403', destination: 'Trincomalee' },
+    ],
+  )
   t.end()
 })
 
@@ -266,6 +291,7 @@ t.test('a status says whether a parcel travels; what it says else is asked', t =
   for (const word of [...asks, 'Partially shipped', 'රැගෙන යන්න', 'காத்திருக்கிறது', '7'])
     t.match(one('Delivery Status', word, 'COD'), /\bstatus_word\b/, word)
   t.equal(one('Cancelled', 'Yes', 'COD'), 'left out')
+  t.equal(one('Fulfilment', 'Fulfilled', 'COD'), 'left out')
   t.equal(one('Cancelled at', '2026-11-27', 'COD'), 'left out')
   t.equal(one('Returned', 'No', 'COD'), '4500')
   t.equal(one('Shipped', 'maybe', 'COD'), 'status_word')
@@ -279,12 +305,26 @@ t.test('another kind of parcel, and more than one piece, are asked', t => {
       t.equal(one(heading, word, 'COD'), 'kind_word', `${heading}: ${word}`)
   for (const word of ['Delivery', 'Forward', 'Normal', 'COD', '']) t.equal(one('Type', word, 'COD'), '4500', word)
   t.equal(one('Exchange', 'Yes', 'COD'), 'kind_word')
+  for (const heading of ['Parcel Type', 'Service', 'Category', 'Remark', ''])
+    t.equal(one(heading, 'Exchange', 'COD'), 'kind_word', heading)
   t.equal(one('Exchange', 'No', 'COD'), '4500')
   t.equal(one('Exchange Rate', '300', 'COD'), '4500')
-  for (const heading of ['Pieces', 'Boxes', 'No of Pieces', 'PCS', 'Number of boxes', 'No. of packages'])
+  for (const heading of [
+    'Pieces',
+    'Boxes',
+    'No of Pieces',
+    'PCS',
+    'Number of boxes',
+    'No. of packages',
+    'Box Count',
+    'Qty of boxes',
+    '# of boxes',
+  ])
     for (const cell of ['2', '02', '3 boxes', 'two', '1+1'])
       t.equal(one(heading, cell, 'COD'), 'pieces', `${heading}: ${cell}`)
   for (const cell of ['1', '01', '1 box', '', '0']) t.equal(one('Boxes', cell, 'COD'), '4500', cell)
+  for (const heading of ['Pkgs', 'Carton', 'කෑලි', 'Parcel count']) t.equal(one(heading, '2', 'COD'), 'pieces', heading)
+  t.equal(one('Parcel No', '3', 'COD'), '4500', 'a name of the parcel')
   t.equal(one('Quantity', '3', 'COD'), '4500', 'items of one parcel')
   t.end()
 })

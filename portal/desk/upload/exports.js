@@ -41,6 +41,18 @@ const known = [
     needs: 'address 1&2 (shipping)',
   },
   {
+    name: 'WooCommerce CSV',
+    fields: 'order_no=order_number; email=billing_email; remark=customer_note',
+    money: 'method=payment_method|payment_method_title; total=order_total',
+    receiver: `shipping_first_name+shipping_last_name; shipping_address_1+shipping_address_2; shipping_city;
+      shipping_phone`,
+    payer: 'billing_first_name+billing_last_name; billing_address_1+billing_address_2; billing_city; billing_phone',
+    travel: 'status',
+    isDoneOpen: true,
+    state: 'status',
+    needs: 'shipping_address_1; billing_address_1; order_total',
+  },
+  {
     name: 'BigCommerce',
     fields: 'order_no=order id; email=customer email; remark=customer message',
     money: 'method=payment method; total=order total (inc tax); refund=refund amount',

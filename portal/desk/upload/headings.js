@@ -37,7 +37,7 @@ const noPerson = new RegExp(
 const noCod = new RegExp(
   String.raw`\b(tax|vat|discount|coupon|qty|quantity|count|fees?|charges?|commission|cost|price|rate|` +
     `items?|refund|paid|received|remitted|settled|advance|deposit|date|status|method|type|` +
-    String.raw`mode|by|no|id|name)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|අත්තිකාරම්|வரி|தள்ளுபடி|கட்டண|விலை|` +
+    String.raw`mode|by|no|id|name)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|අත්තිකාරම්|ගෙවූ|ගෙවා|செலுத்திய|வரி|தள்ளுபடி|கட்டண|விலை|` +
     `அளவு|முன் ?பண`,
   'u',
 )

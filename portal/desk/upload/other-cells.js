@@ -9,12 +9,12 @@ import { readWords } from './words.js'
  * and `amount` is what is to be collected if nothing was paid.
  * @typedef {{ field: string, code: string, ask?: boolean, text?: string, amount?: string, cells?: number,
  *   headings?: number }} Mark
- * @typedef {{ says: string, text: string }} Said
+ * @typedef {{ says: string, text: string, cell: string }} Said
  */
 
 const payment = new RegExp(
   String.raw`\b(pay|paid|payments?|prepaid|prepay(ment)?|unpaid|cash|cod|gateway|financial|settle(d|ment)|captured|` +
-    String.raw`advance|deposit|refund(ed)?|transaction|tender)\b|^(mode|method|terms|received|amount received)$|` +
+    String.raw`payed|slip|advance|deposit|refund(ed)?|transaction|tender)\b|^((amount )?received|mode|method|terms)$|` +
     'ගෙව|අත්තිකාරම්|செலுத்|கட்டண ?(முறை|நிலை)|பணம்|முன் ?பண',
   'u',
 )
@@ -24,24 +24,26 @@ const noPayment = new RegExp(
     String.raw`country|post ?code|zip|company|phone|e ?mail|handling)\b|ගාස්තු`,
   'u',
 )
-const paidAmounts = /\b(advance|deposit|paid|received|refund(ed)?)\b|අත්තිකාරම්|முன் ?பண/u
+const paidAmounts = /\b(advance|deposit|paid|received|refund(ed)?)\b|අත්තිකාරම්|ගෙවූ|ගෙවා|ගෙව්|முன் ?பண|செலுத்திய|செலுத்தப்பட்ட/u
 const paidDates = /\bpaid (at|on|date)\b|\bdate paid\b/
 const kindOfParcel =
   /^((order|shipment|delivery|service|request) )?type$|\b(exchange|reverse pick ?up|replacement)$|වර්ගය$|^வகை$/u
 const pieces = new RegExp(
-  `^((no|number|total|count)( of)? )?(pieces?|pcs|boxes|packages|parcels|cartons)( (count|no|qty))?$|^box(es)?$|` +
-    'පාර්සල් ගණන|පෙට්ටි|பெட்டி|பார்சல் எண்ணிக்கை',
+  '^((no|number|total|count|qty|#)( of)? )(pieces?|pcs|box(es)?|parcels?|packages?|pkgs?|cartons?)$|' +
+    '^(pieces?|pcs|box|parcel|package|pkg|carton)(es|s)? (count|qty|quantity)$|^(pieces|pcs|box(es)?|parcels|packages|pkgs)$|' +
+    '^cartons?$|පාර්සල් ගණන|පෙට්ටි|කෑලි|பெட்டி|பார்சல் எண்ணிக்கை',
   'u',
 )
 
 /** Returns what the cells of a column are about: `payment`, `state`, `kind`, `pieces`, or ''. @param {Column} column */
 export const findSubject = ({ words, field }) => {
   if (field === 'cod') return ''
-  if (payment.test(words) && !noPayment.test(words)) return 'payment'
+  const { field: of, weight } = nameField(words)
+  if ((payment.test(words) || (of === 'cod' && weight >= 100)) && !noPayment.test(words)) return 'payment'
   if (field) return ''
   if (kindOfParcel.test(words)) return 'kind'
   if (pieces.test(words)) return 'pieces'
-  return /\b(status|stage)\b|^order state$|තත්ත්ව|තත්ව|நிலை/u.test(words) || isFlag(words) ? 'state' : ''
+  return /\b(status|stage)\b|^order state$|\bfulfil|තත්ත්ව|තත්ව|நிலை/u.test(words) || isFlag(words) ? 'state' : ''
 }
 /** Returns true for the heading of a column of Yes and No, or of days, such as "Cancelled at". */
 const isFlag = (/** @type {string} */ words) =>
@@ -99,7 +101,7 @@ export const readOthers = (cells, columns) => {
     const [said, named] = [readWords(text), name(heading, text)]
     if (said === '' || isOfId(words)) continue
     const ask = (/** @type {string} */ code) => marks.push({ field: '', code, ask: true, text: named })
-    const pay = (/** @type {string} */ says) => says && payments.push({ says, text: named })
+    const pay = (/** @type {string} */ says) => says && payments.push({ says, text: named, cell: text })
     if (about === 'payment') {
       if (/cancel|void|^refunded$/i.test(text)) ask('maybe_cancelled')
       else pay(readPayment(words, text))
@@ -116,7 +118,9 @@ export const readOthers = (cells, columns) => {
       if (!isOnePiece(text)) ask('pieces')
     } else {
       if (said === 'paid') pay('paid')
+      else if (/\b(pre)?paid\b/i.test(text)) marks.push({ field: 'cod', code: 'maybe_paid', text: named })
       if (said === 'stay') ask('status_word')
+      if (said === 'other') ask('kind_word')
     }
   }
   return { payments, marks, state }
@@ -128,7 +132,13 @@ export const readOthers = (cells, columns) => {
  */
 export const doubtCod = (payments, amount, isTotal) => {
   const of = (/** @type {string} */ wanted) => payments.filter(({ says }) => says === wanted)
-  const unclear = [...of('unknown'), ...(isTotal ? [...of('part'), ...of('done')] : [])]
+  // The column of the COD may hold what was paid at the door, or before.
+  const isSame = (/** @type {Said} */ { cell }) => readMoney(cell).value === readMoney(amount).value
+  const unclear = [
+    ...of('unknown'),
+    ...of('part').filter(part => isTotal || isSame(part)),
+    ...(isTotal ? of('done') : []),
+  ]
   const [code, found] = of('paid').length ? ['maybe_paid', of('paid')] : ['payment_unclear', unclear]
   const text = found.map(each => each.text).join(', ')
   // The rest of what was paid in part is not known.

@@ -5,7 +5,8 @@ import { toPlain } from './numbers.js'
 /**
  * Maps what a cell says to its phrases. For a payment, `paid` was paid, `online` is paid before delivery, `cod` is
  * collected at the door, `due` is not paid yet, `part` is paid in part. For a state, `go` may travel, `stay` does not,
- * `hold` waits for the shop. The heading decides what `pending` and `done` mean. `forward` is a delivery to a customer.
+ * `hold` waits for the shop. The heading decides what `pending` and `done` mean. `forward` is a delivery to a customer,
+ * and `other` is not.
  * Words that two shops use differently, such as "approved", "pay later" or "cheque", are left out on purpose.
  */
 const phrases = {
@@ -41,6 +42,8 @@ const phrases = {
   hold: 'on hold|hold|held|onhold|රඳවා ඇත|தாமதம்|நிறுத்தி வைக்கப்பட்டது',
   forward: `delivery|forward|normal|standard|regular|ordinary|express|same day|next day|parcel|package|document|
     documents|sale|sales|order|online order|home delivery|door to door|door delivery|බෙදාහැරීම|පාර්සල්|டெலிவரி|பார்சல்|விநியோகம்`,
+  other: `exchange|exchange parcel|exchange order|reverse|reverse pickup|reverse pick up|return pickup|replacement|swap|
+    හුවමාරු|හුවමාරුව|பரிமாற்றம்|மாற்று`,
   yes: 'y|yes|true|✓|✔|☑|✅|√|ඔව්|ඔව|ஆம்',
   no: 'n|no|false|✗|✘|❌|☐|නැත|නෑ|නැහැ|இல்லை',
 }
