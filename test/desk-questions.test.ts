@@ -99,6 +99,8 @@ t.test('a quoted cell that swallowed rows waits and shows them; the next row kee
     [2, 5],
   )
   t.equal(rows[1]?.values.customer_address, '1 Hill Road\n(blue gate)')
+  const above = `Name,"Phone,Address,City,COD\nKamal,0770000002,2 Road,Galle,900\nMala,0770000003",Address,City,COD\n${person},100`
+  t.strictSame(read(above).map(outcome), ['swallowed'], 'rows in the headings')
   t.end()
 })
 
@@ -182,6 +184,12 @@ t.test('what is known to be due is collected, without a question', t => {
 t.test('a COD that another column contradicts waits too, with its amount', t => {
   t.equal(one('Payment Mode', 'Prepaid', 'COD Amount'), 'maybe_paid')
   t.equal(one('Payment Status', 'Approved', 'COD Amount'), 'payment_unclear')
+  for (const cells of ['Unpaid,PayHere', 'Pending,Bank transfer', 'Paid,COD'])
+    t.equal(
+      outcomes(`${head},Total,Payment Status,Payment Method\n${person},4500,${cells}`)[0],
+      'payment_unclear',
+      `${cells}: no button calls it prepaid`,
+    )
   t.equal(one('Payment Status', 'Approved', 'COD Amount', '0'), '0', 'nothing is to be collected')
   t.equal(one('Advance', '500', 'COD Amount'), '4500', 'the COD is what is left')
   t.equal(one('Amount Paid', '4,500', 'COD Amount'), 'payment_unclear', 'the COD may be what was paid')

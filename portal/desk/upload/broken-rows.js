@@ -45,6 +45,7 @@ const listBlocks = (/** @type {SheetRow[]} */ rows) => {
  */
 export const createBreakFinder = ({ rows, isText }, headingRow, columns) => {
   if (!isText) return () => undefined
+  const above = rows[headingRow]?.swallowed
   const body = rows.slice(headingRow + 1)
   const lengths = body.map(({ cells }) => cells.length).sort((one, two) => one - two)
   const most = rows[headingRow]?.cells.length ?? lengths[Math.floor(lengths.length / 2)] ?? 0
@@ -53,7 +54,7 @@ export const createBreakFinder = ({ rows, isText }, headingRow, columns) => {
   const kinds = columns.map(({ index }) => new Set(['', ...whole.map(({ cells }) => readKind(cells[index] ?? ''))]))
   const blocks = listBlocks(body)
   return (/** @type {SheetRow} */ { number, cells, swallowed }) => {
-    if (swallowed) return { code: 'swallowed', text: swallowed.slice(0, 200) }
+    if (swallowed ?? above) return { code: 'swallowed', text: (swallowed ?? above)?.slice(0, 200) }
     const misfit = cells.findIndex((cell, at) => at >= most || !kinds[at].has(readKind(cell)))
     const isLong = cells.length > most
     const isShort = cells.length < least && !(misfit < 0 && blocks.has(Math.ceil(number / rowsAtOnce)))

@@ -49,11 +49,11 @@ export const findSubject = ({ words, field }) => {
 const isFlag = (/** @type {string} */ words) =>
   /^(stay|hold)$/.test(readWords(words.replace(/^(is|was) | (at|on|date)$/g, '')))
 
-/** Reads a cell about the payment: `paid`, `part`, `due`, `unknown`, or '' if it says nothing. */
+/** Reads a cell about the payment: what `readWords` says of payments, `unknown`, or '' if it says nothing. */
 const readPayment = (/** @type {string} */ words, /** @type {string} */ text) => {
   const isFlagOfCod = /^[01]$/.test(text) && nameField(words).field === 'cod'
   const said = isFlagOfCod ? ['no', 'yes'][Number(text)] : readWords(text)
-  if (said === '' || /^(paid|online|cod|due|part)$/.test(said)) return said.replace('online', 'paid')
+  if (said === '' || /^(paid|online|cod|due|part)$/.test(said)) return said
   if (/\p{Nd}/u.test(text) && !isFlagOfCod) {
     if (paidDates.test(words)) return 'paid'
     const { value } = readMoney(text)
@@ -109,10 +109,10 @@ export const readOthers = (cells, columns) => {
       const says = readState(text, words)
       if (says === 'unknown') ask('status_word')
       if (says === 'stay' || said === 'done') pay('done')
-      if (/^(paid|online|cod|due|part)$/.test(said)) pay(said.replace('online', 'paid'))
+      if (/^(paid|online|cod|due|part)$/.test(said)) pay(said)
       if (says === 'stay' || (says === 'hold' && state.says === 'go')) state = { says, text: named }
     } else if (about === 'kind') {
-      if (/^(paid|online|cod|due|part)$/.test(said)) pay(said.replace('online', 'paid'))
+      if (/^(paid|online|cod|due|part)$/.test(said)) pay(said)
       else if (!/^(forward|go|no)$/.test(said)) ask('kind_word')
     } else if (about === 'pieces') {
       if (!isOnePiece(text)) ask('pieces')
@@ -131,17 +131,20 @@ export const readOthers = (cells, columns) => {
  * left to pay; a total does not. @param {Said[]} payments @param {string} amount @param {boolean} isTotal
  */
 export const doubtCod = (payments, amount, isTotal) => {
-  const of = (/** @type {string} */ wanted) => payments.filter(({ says }) => says === wanted)
-  // The column of the COD may hold what was paid at the door, or before.
+  const of = (/** @type {string[]} */ ...wanted) => payments.filter(({ says }) => wanted.includes(says))
+  // The column of the COD may hold what was paid.
   const isSame = (/** @type {Said} */ { cell }) => readMoney(cell).value === readMoney(amount).value
   const unclear = [
     ...of('unknown'),
     ...of('part').filter(part => isTotal || isSame(part)),
     ...(isTotal ? of('done') : []),
   ]
-  const [code, found] = of('paid').length ? ['maybe_paid', of('paid')] : ['payment_unclear', unclear]
+  const paid = of('paid', 'online')
+  const due = paid.length > 0 ? of('cod', 'due') : []
+  const isPaid = paid.length > 0 && due.length === 0
+  const [code, found] = isPaid ? ['maybe_paid', paid] : ['payment_unclear', [...paid, ...due, ...unclear]]
   const text = found.map(each => each.text).join(', ')
-  // The rest of what was paid in part is not known.
-  const rest = code === 'payment_unclear' && of('part').length ? {} : { amount }
+  // A total is not what is left of an order that was paid in part.
+  const rest = isTotal && !isPaid && of('part').length > 0 ? {} : { amount }
   return found.length > 0 ? { field: 'cod', code, ask: true, text, ...rest } : undefined
 }
