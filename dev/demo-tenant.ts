@@ -55,7 +55,6 @@ const settings = () =>
   loadConfigOrExit(
     Type.Object({
       ...orders.databaseSettings,
-      ...orders.capabilitySettings,
       ...notifier.databaseSettings,
       ...notifier.credentialSettings,
     }),
@@ -69,8 +68,7 @@ export const loadOrders = (kept: Tokens | undefined) =>
   inOrders(async pool => {
     const listed = await ordersTokens.listTokens(pool)
     if (listed.length === 0) {
-      const loaded = await loadCapabilities(capabilities, settings().ORDERS_CAPABILITIES)
-      const companyFile = createCompanyFile(loaded)
+      const companyFile = createCompanyFile(await loadCapabilities(capabilities, 'all'))
       const checked = checkTenantFile(await readExample('demo-tenant.json'), companyFile)
       throwIfRefused(
         'demo-tenant.json',

@@ -5,6 +5,18 @@ export interface Listed<Capability> {
   readonly load: () => Promise<Capability>
   /** Names the capabilities that this one imports. */
   readonly needs?: readonly string[]
+  readonly holds?: Held
+}
+
+/** Describes rows whose promise breaks without their capability: the service does not start without it. */
+export interface Held {
+  /** Selects them, as a `from` clause; $1 is the tenant. */
+  readonly fromSql: string
+  readonly because: string
+  /** Says what to do before it is left out; undefined: it stays. */
+  readonly wayOut?: string
+  /** true: moves must reach the rows. A process that runs without it moves no order of a tenant that has some. */
+  readonly followsMoves?: boolean
 }
 
 type List<Capability> = Readonly<Record<string, Listed<Capability>>>

@@ -10,7 +10,8 @@ import type { MessagingApi } from './core/messaging-api/client.ts'
 
 /**
  * Describes what a capability adds to the core, which does not know it: `capabilities.ts` lists it, and a setting may
- * leave it out. It reads and writes the core's tables through the core's functions and its own queries.
+ * leave it out. It reads and writes the core's tables through the core's functions and its own queries. What its rows
+ * promise while it is left out stands in its row of `capabilities.ts`, as `holds`.
  */
 export interface Capability {
   /**

@@ -4,8 +4,9 @@ import { isProduction, warnOfDemonstration, warnOfLoopback } from '@courier/shar
 import { runService, startTracer } from '@courier/shared/edge/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
+import { findLeftOutProblem } from '@courier/shared/postgres/held-rows.ts'
 import { createNotifier } from './app.ts'
-import { capabilities } from './capabilities.ts'
+import { capabilities as all } from './capabilities.ts'
 import { ordersPublicUrl, ordersUrl, Settings } from './config.ts'
 import { readKeyring } from './core/channels/vault.ts'
 import { migrateNotifier } from './core/database/migrate.ts'
@@ -31,8 +32,9 @@ const api = createMessagingApi({
   connections: settings.MESSAGING_CONNECTIONS,
 })
 const orders = createOrdersClient({ url: ordersUrl(settings), serviceToken: settings.SERVICE_TOKEN, logger })
+const capabilities = await loadCapabilities(all, settings.NOTIFIER_CAPABILITIES)
 const { app, workers } = await createNotifier({
-  capabilities: await loadCapabilities(capabilities, settings.NOTIFIER_CAPABILITIES),
+  capabilities,
   pool,
   logger,
   keyring,
@@ -57,6 +59,7 @@ await runService({
   workers,
   clients: [api, orders, tracer],
   migrate: () => migrateNotifier(settings),
+  findProblem: () => findLeftOutProblem(pool, 'NOTIFIER_CAPABILITIES', all, capabilities),
   host: settings.HOST,
   port: settings.NOTIFIER_PORT,
   portSetting: 'NOTIFIER_PORT',

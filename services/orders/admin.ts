@@ -10,7 +10,7 @@ import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import { capabilities as all, createCompanyFile } from './capabilities.ts'
 import type { Capability, Rotated } from './capability.ts'
-import { capabilitySettings, databaseSettings, webhookSettings } from './config.ts'
+import { databaseSettings, webhookSettings } from './config.ts'
 import { addStaffCommands } from './core/access/staff-admin.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
 import { migrateOrders } from './core/database/migrate.ts'
@@ -25,12 +25,12 @@ const withPool = openPool('orders admin', () => settings().ORDERS_DATABASE_URL)
 
 const program = new Command('orders').description("The operator's commands of the orders service.")
 
-const { ORDERS_CAPABILITIES } = loadConfigOrExit(Type.Object(capabilitySettings), process.env)
 /** Lists commands that use no capability: loading these would take most of the time of such a command. */
 const withoutCapabilities = ['migrate', 'token', 'staff', 'merchant', 'audit', 'archive', 'tracking-keys']
+/** Are all capabilities, whatever the service leaves out: a command cares for the rows that it finds. */
 const loaded = await loadCapabilities<Capability>(
   all,
-  withoutCapabilities.includes(process.argv[2] ?? '') ? 'none' : ORDERS_CAPABILITIES,
+  withoutCapabilities.includes(process.argv[2] ?? '') ? 'none' : 'all',
 )
 const companyFile = createCompanyFile(loaded)
 
@@ -49,10 +49,6 @@ program
       checked.kind === 'refused'
         ? checked
         : await withPool(pool => applyTenant(pool, checked.file, dryRun, { companyFile }))
-    if (checked.kind === 'accepted' && checked.skipped.length > 0)
-      process.stderr.write(
-        `Skipped, as ORDERS_CAPABILITIES leaves out what uses them: ${checked.skipped.join(', ')}.\n`,
-      )
     printApplied(path, result, { dryRun, json })
   })
 

@@ -10,7 +10,7 @@ import { checkReachable } from '@courier/shared/postgres/database.ts'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { describeApi } from './api.ts'
-import { capabilities as all } from './capabilities.ts'
+import { capabilities as all, guardMoves } from './capabilities.ts'
 import type { Audience, Capabilities, Capability, Started } from './capability.ts'
 import { admitMerchants } from './core/access/merchant.ts'
 import { merchantListRoutes } from './core/access/merchant-list.ts'
@@ -73,7 +73,7 @@ export const createOrders = async ({ capabilities, ...options }: OrdersOptions) 
 /** Joins what capabilities add to the core. `started` is filled later. */
 const joinPoints = (loaded: Capabilities, started: readonly Started[]) => ({
   facets: new Map([...loaded].flatMap(([name, { facet }]) => (facet ? [[name, facet] as const] : []))),
-  movePoints: [...loaded.values()].flatMap(({ move }) => move ?? []),
+  movePoints: [...guardMoves(loaded), ...[...loaded.values()].flatMap(({ move }) => move ?? [])],
   onChanged: (tenant: string): void => {
     for (const { onChanged } of started) onChanged?.(tenant)
   },

@@ -5,9 +5,8 @@ import t from 'tap'
 import { createOrders } from './app.ts'
 import { capabilities, createCompanyFile } from './capabilities.ts'
 import { Settings } from './config.ts'
-import { applyTenant } from './core/provisioning/apply.ts'
 import { checkFile } from './core/provisioning/check-file.ts'
-import { nameFields } from './core/provisioning/company-part.ts'
+import { changePassword } from './core/provisioning/merchant-commands.ts'
 import { allCapabilities } from './test/build.ts'
 import { ordersFixture, refusal } from './test/orders-fixture.ts'
 import { tenantFile } from './test/tenant.ts'
@@ -174,86 +173,40 @@ t.test('an unknown name, or one without what it needs, is an error of the settin
   )
 })
 
-t.test('the list names the fields that each capability adds to a company file', t => {
-  for (const name of names) {
-    const part = allCapabilities.get(name)?.company
-    const row: { load: unknown; companyFields?: readonly string[] } = capabilities[name]
-    t.same((row.companyFields ?? []).toSorted(), part ? nameFields(part).toSorted() : [], name)
-  }
-  t.end()
-})
-
 const columns = `select color, tax_percent, withholding_percent, payable_when, payable_after_days, four_eyes,
   objection_hours, invoice_mask, cash_ceiling, failure_reasons, instruction_hours, recipient_history from tenants`
 const cardColumns = 'select cod_fee_percent, cod_fee_min, return_fee, each_return_kg from rate_cards'
 const merchantColumns = 'select email, payable_when, payable_after_days, charges_apart, phone from merchants order by 1'
 
-t.test(
-  'one company file serves all: sections of what is left out are skipped, named, and kept as they are',
-  async t => {
-    const file = tenantFile({
-      ...{ color: '#0a5c8f', tax_percent: 18, withholding_percent: 2 },
-      money: { payable_when: 'banked', four_eyes: true, cash_ceiling: 5000 },
-      failed_deliveries: { reasons: [{ code: 'not_home', name: 'Nobody at home' }], instruction_hours: 24 },
-    })
-    Object.assign(file.rate_cards[0] ?? {}, { cod_fee_percent: 1.5, return_fee: 200 })
-    Object.assign(file.merchants[0] ?? {}, { payable_when: 'delivered', charges_apart: true, phone: '+94112345678' })
-    await withAll.apply(file)
-    const readColumns = async () => [await rows(columns), await rows(cardColumns), await rows(merchantColumns)]
-    const before = await readColumns()
-    t.match(before, [
-      [
-        {
-          color: '#0a5c8f',
-          tax_percent: '18.00',
-          payable_when: 'banked',
-          cash_ceiling: '5000.00',
-          instruction_hours: 24,
-        },
-      ],
-      [{ cod_fee_percent: '1.50', return_fee: '200.00' }],
-      [{}, { payable_when: 'delivered', charges_apart: true, phone: '+94112345678' }],
-    ])
-
-    const skipped = ['tenant.color', 'tenant.tax_percent', 'tenant.withholding_percent', 'tenant.money']
-    const ofMoney = ['rate_cards.*.cod_fee_percent', 'rate_cards.*.return_fee']
-    const ofMerchants = ['payable_when', 'charges_apart', 'phone'].map(field => `merchants.*.${field}`)
-    const apply = async (setting: string, given: unknown) => {
-      const companyFile = createCompanyFile(await load(setting))
-      const checked = checkFile(given, companyFile)
-      if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))
-      return { skipped: checked.skipped, ...(await applyTenant(pool, checked.file, false, { companyFile })) }
-    }
-    t.match(await apply('none', file), { kind: 'applied', changes: [] })
-    t.same((await apply('none', file)).skipped, [...skipped, ...ofMoney, ...ofMerchants, 'tenant.failed_deliveries'])
-    t.same((await apply('tracking-page,editing,failures', file)).skipped, [
-      ...skipped.slice(1),
-      ...ofMoney,
-      ...ofMerchants,
-    ])
-    t.same((await apply('all', file)).skipped, [])
-
-    const [shop] = file.merchants
-    const renamed = {
-      ...file,
-      tenant: { ...file.tenant, name: 'Other', money: 'no object' },
-      merchants: [{ ...shop, name: 'Boots' }],
-    }
-    t.match(await apply('none', renamed), {
-      kind: 'applied',
-      changes: [
-        { kind: 'tenant', change: 'changed' },
-        { kind: 'merchant', change: 'changed' },
-      ],
-    })
-    t.match(await apply('none', { tenant: { id: 'demo' }, merchants: [shop] }), {
-      skipped: ofMerchants,
-      changes: [{ kind: 'merchant', change: 'changed' }],
-    })
-    t.strictSame(await readColumns(), before)
-    t.match(checkFile(renamed, createCompanyFile(allCapabilities)), {
-      kind: 'refused',
-      errors: { 'tenant.money': ['The money field must be an object.'] },
-    })
-  },
-)
+t.test('the fields of a capability are known in every company file, and kept by changes without them', async t => {
+  const file = tenantFile({
+    ...{ color: '#0a5c8f', tax_percent: 18, withholding_percent: 2 },
+    money: { payable_when: 'banked', four_eyes: true, cash_ceiling: 5000 },
+    failed_deliveries: { reasons: [{ code: 'not_home', name: 'Nobody at home' }], instruction_hours: 24 },
+  })
+  Object.assign(file.rate_cards[0] ?? {}, { cod_fee_percent: 1.5, return_fee: 200 })
+  Object.assign(file.merchants[0] ?? {}, { payable_when: 'delivered', charges_apart: true, phone: '+94112345678' })
+  await withAll.apply(file)
+  const readColumns = async () => [await rows(columns), await rows(cardColumns), await rows(merchantColumns)]
+  const before = await readColumns()
+  t.match(before, [
+    [
+      {
+        color: '#0a5c8f',
+        tax_percent: '18.00',
+        payable_when: 'banked',
+        cash_ceiling: '5000.00',
+        instruction_hours: 24,
+      },
+    ],
+    [{ cod_fee_percent: '1.50', return_fee: '200.00' }],
+    [{}, { payable_when: 'delivered', charges_apart: true, phone: '+94112345678' }],
+  ])
+  const shop = { tenant: 'demo', email: 'shop@example.com' }
+  t.match(await changePassword(pool, shop, 'another-password'), { kind: 'applied', changes: [{ kind: 'merchant' }] })
+  t.strictSame(await readColumns(), before)
+  t.match(checkFile({ ...file, tenant: { ...file.tenant, money: 'no object' } }, createCompanyFile(allCapabilities)), {
+    kind: 'refused',
+    errors: { 'tenant.money': ['The money field must be an object.'] },
+  })
+})

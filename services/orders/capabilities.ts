@@ -1,53 +1,85 @@
-import type { Listed } from '@courier/shared/capabilities.ts'
+import type { Held, Listed } from '@courier/shared/capabilities.ts'
+import { httpError } from '@courier/shared/errors/errors.ts'
+import { hasRows } from '@courier/shared/postgres/held-rows.ts'
 import type { Capabilities, Capability } from './capability.ts'
-import type { CompanyFile } from './core/provisioning/company-part.ts'
+import type { Tx } from './core/database/tables.ts'
+import type { MovePoint } from './core/moves/move-points.ts'
+import type { CompanyParts } from './core/provisioning/company-part.ts'
+import { fromWaiting } from './core/statuses/status-queries.ts'
 
-interface OrdersCapability extends Listed<Capability> {
-  /** Names its fields of the company file, which are skipped when it is left out. */
-  readonly companyFields?: readonly string[]
-}
-
-const moneyFields = [
-  ...['tax_percent', 'withholding_percent', 'money', 'postal_address', 'tax_number'].map(field => `tenant.${field}`),
-  ...['cod_fee_percent', 'cod_fee_min', 'return_fee', 'each_return_kg'].map(field => `rate_cards.*.${field}`),
-  ...['postal_address', 'tax_number'].map(field => `merchants.*.${field}`),
-  ...['payable_when', 'payable_after_days', 'charges_apart', 'phone'].map(field => `merchants.*.${field}`),
-]
-
-/** Lists the capabilities. ORDERS_CAPABILITIES leaves some out; removing a row and its folder removes one for good. */
+/**
+ * Lists the capabilities. ORDERS_CAPABILITIES leaves some out; removing a row and its folder removes one for good.
+ *
+ * Those without `holds` promise nothing that breaks meanwhile. `labels`, `books`, `reports`, `agents` and `restoring`
+ * keep no rows. The edits that `editing` keeps and the counts of `rate-gaps` only inform. The links to `tracking-page`
+ * work again once it is back.
+ */
 export const capabilities = {
-  people: { load: async () => (await import('./capabilities/people/capability.ts')).people },
-  labels: { load: async () => (await import('./capabilities/labels/capability.ts')).labels },
-  'tracking-page': {
-    load: async () => (await import('./capabilities/tracking-page/capability.ts')).trackingPage,
-    companyFields: ['tenant.color'],
+  people: {
+    load: async () => (await import('./capabilities/people/capability.ts')).people,
+    holds: {
+      fromSql: 'from merchant_people where tenant_id = $1 and is_active',
+      because: 'people log in for merchants, and nobody could end that',
+      wayOut: 'let merchants deactivate their people',
+    },
   },
+  labels: { load: async () => (await import('./capabilities/labels/capability.ts')).labels },
+  'tracking-page': { load: async () => (await import('./capabilities/tracking-page/capability.ts')).trackingPage },
   money: {
     load: async () => (await import('./capabilities/money/capability.ts')).money,
     needs: ['labels'],
-    companyFields: moneyFields,
+    holds: {
+      fromSql: 'from money_lines where tenant_id = $1',
+      because: 'money is booked, and moves that are made or taken back without it would not be',
+      followsMoves: true,
+    },
   },
   books: { load: async () => (await import('./capabilities/books/capability.ts')).books, needs: ['money'] },
   editing: { load: async () => (await import('./capabilities/editing/capability.ts')).editing },
   failures: {
     load: async () => (await import('./capabilities/failures/capability.ts')).failures,
     needs: ['editing'],
-    companyFields: ['tenant.failed_deliveries'],
+    holds: {
+      fromSql: `${fromWaiting} where attempts.tenant_id = $1`,
+      because: 'parcels whose delivery failed wait for what happens next',
+      wayOut: 'move these parcels on',
+    },
   },
   'customer-actions': {
     load: async () => (await import('./capabilities/customer-actions/capability.ts')).customerActions,
     needs: ['editing', 'failures'],
+    holds: {
+      fromSql: "from customer_actions where tenant_id = $1 and status = 'open'",
+      because: 'requests of customers wait for a decision',
+      wayOut: 'let staff decide them',
+    },
   },
-  feed: { load: async () => (await import('./capabilities/feed/capability.ts')).feed },
+  feed: {
+    load: async () => (await import('./capabilities/feed/capability.ts')).feed,
+    holds: {
+      fromSql: "from webhook_endpoints where tenant_id = $1 and state = 'enabled'",
+      because: 'webhooks of merchants expect every event',
+      wayOut: 'let merchants disable or delete them',
+    },
+  },
   reports: { load: async () => (await import('./capabilities/reports/capability.ts')).reports },
   'rate-gaps': { load: async () => (await import('./capabilities/rate-gaps/capability.ts')).rateGaps },
   agents: { load: async () => (await import('./capabilities/agents/capability.ts')).agents },
   restoring: { load: async () => (await import('./capabilities/restoring/capability.ts')).restoring },
-} as const satisfies Readonly<Record<string, OrdersCapability>>
+} as const satisfies Readonly<Record<string, Listed<Capability>>>
 
-export const createCompanyFile = (loaded: Capabilities): CompanyFile => ({
-  parts: [...loaded.values()].flatMap(({ company }) => company ?? []),
-  leftOut: Object.entries<OrdersCapability>(capabilities).flatMap(([name, { companyFields = [] }]) =>
-    loaded.has(name) ? [] : companyFields,
-  ),
-})
+export const createCompanyFile = (loaded: Capabilities): CompanyParts =>
+  [...loaded.values()].flatMap(({ company }) => company ?? [])
+
+/** Stands in for capabilities that are left out: a process with them may have started since, and stored their rows. */
+export const guardMoves = (loaded: Capabilities): MovePoint[] =>
+  Object.entries<Listed<Capability>>(capabilities).flatMap(([name, { holds }]) => {
+    if (loaded.has(name) || !holds?.followsMoves) return []
+    const refuse = (tx: Tx, { tenant }: { tenant: string }) => refuseMove(tx, tenant, name, holds)
+    return [{ check: refuse, undo: refuse }]
+  })
+
+const refuseMove = async (tx: Tx, tenant: string, name: string, held: Held) => {
+  if (!(await hasRows(tx, tenant, held))) return {}
+  throw httpError('unavailable', `This process runs without ${name}, which the company uses now: it must restart.`)
+}

@@ -47,7 +47,8 @@ export interface Rotated {
 
 /**
  * Describes a capability: a folder that a setting leaves out, which the core does not know. It may meet the core here
- * and nowhere else (docs/contributors/architecture.md#capabilities).
+ * and nowhere else (docs/contributors/architecture.md#capabilities). What its rows promise while it is left out stands
+ * in its row of `capabilities.ts`, as `holds`.
  */
 export interface Capability {
   /** Creates what its routes and workers share, once for each process. */
@@ -62,7 +63,7 @@ export interface Capability {
   readonly company?: CompanyPart
   /** Lists tasks that run for each tenant in turn, a slice each time. */
   readonly housekeeping?: readonly DeleteExpired[]
-  /** Adds commands of the operator. `loaded` are all capabilities that the setting chooses. */
+  /** Adds commands of the operator. `loaded` are all capabilities, whatever the setting leaves out. */
   readonly addCommands?: (program: Command, withPool: WithPool, loaded: Capabilities) => void
   /** Seals its secrets of all tenants with the newest key, for `keys rotate`. */
   readonly rotateKeys?: (pool: pg.Pool, keyring: Keyring) => Promise<Rotated>

@@ -4,6 +4,7 @@ import { isProduction, warnOfDemonstration, warnOfLoopback } from '@courier/shar
 import { runService, startTracer } from '@courier/shared/edge/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
+import { findLeftOutProblem } from '@courier/shared/postgres/held-rows.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { createOrders } from './app.ts'
@@ -64,6 +65,7 @@ await runService({
   workers: [relay, createOrdersHousekeeping(pool, logger, capabilities), ...workers],
   clients: [notifier, messages, ...clients, tracer],
   migrate: () => migrateOrders(settings),
+  findProblem: () => findLeftOutProblem(pool, 'ORDERS_CAPABILITIES', all, capabilities),
   host: settings.HOST,
   port: settings.ORDERS_PORT,
   portSetting: 'ORDERS_PORT',

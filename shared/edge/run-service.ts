@@ -28,6 +28,8 @@ export interface Service {
   readonly clients: readonly (Client | undefined)[]
   /** Returns the names of the migrations applied. */
   readonly migrate: () => Promise<readonly string[]>
+  /** Says why the process must not run on this database, and what to do; undefined: it may. */
+  readonly findProblem: () => Promise<string | undefined>
   readonly host: string
   readonly port: number
   /** Names the setting to change when the port is in use. */
@@ -59,6 +61,8 @@ export const runService = async (service: Service): Promise<void> => {
     if (applied.length > 0) logger.info({ applied }, 'database.migrated')
     const bypasses = await whenReachable(() => bypassesRowSecurity(pool), logger)
     if (bypasses) logger.warn('database.row_security_bypassed: connect as an ordinary role')
+    const problem = await whenReachable(service.findProblem, logger)
+    if (problem !== undefined) throw new CannotStart(problem)
     await app.listen({ host: service.host, port: service.port })
     for (const worker of workers) worker.start()
   } catch (err) {
@@ -67,9 +71,13 @@ export const runService = async (service: Service): Promise<void> => {
   }
 }
 
+class CannotStart extends Error {
+  override name = 'CannotStart'
+}
+
 const findRemedy = (err: unknown, { portSetting }: Service): string => {
   if ((err as NodeJS.ErrnoException).code === 'EADDRINUSE') return `: set ${portSetting} to a free port`
-  if (err instanceof UnsupportedPostgres) return `: ${err.message}`
+  if (err instanceof UnsupportedPostgres || err instanceof CannotStart) return `: ${err.message}`
   return isUnavailable(err) ? ': Postgres cannot be reached' : ''
 }
 

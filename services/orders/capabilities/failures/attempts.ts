@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import type { LockedMove, MovePoint, TakenMove } from '../../core/moves/move-points.ts'
+import { fromWaiting } from '../../core/statuses/status-queries.ts'
 import { failedAttemptKeys } from '../../core/statuses/statuses.ts'
 import { checkReason } from './reasons.ts'
 
@@ -46,6 +47,9 @@ const beginSql = `
       ), 0) as attempt_no, clock.now, tenants.instruction_hours
     from clock, orders join tenants on tenants.tenant_id = orders.tenant_id
     where orders.tenant_id = $1 and orders.waybill_number = any($2::text[])
+  ), left_open as (
+    update attempts set is_open = false where tenant_id = $1 and waybill_number = any($2::text[]) and is_open
+      returning tenant_id
   ), begun as (
     insert into attempts (tenant_id, waybill_number, attempt_no, merchant_id, reason_code, failed_at, due_at)
     select $1, waybill_number, attempt_no, merchant_id, $3::text, now, now + make_interval(hours => instruction_hours)
@@ -108,7 +112,7 @@ export const findOpenAttempt = async (tx: Tx, tenant: string, waybill: string): 
 
 const openAttemptSql = `
   select attempt_no, action, given_as, ${isoTime('due_at')} as due_at, due_at < clock_timestamp() as is_late
-  from attempts where tenant_id = $1 and waybill_number = $2 and is_open`
+  ${fromWaiting} where attempts.tenant_id = $1 and orders.waybill_number = $2`
 
 /** Counts failed deliveries by the moves of their orders. */
 export const failedMoves: MovePoint = {

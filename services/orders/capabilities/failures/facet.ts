@@ -1,6 +1,7 @@
 import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { isoTime } from '../../core/database/iso-time.ts'
+import { fromWaiting } from '../../core/statuses/status-queries.ts'
 import type { Facet } from '../../core/tracking/facets.ts'
 
 const OrderInstruction = component('OrderInstruction', {
@@ -34,14 +35,16 @@ interface Failures {
 }
 
 const failuresSql = `
-  select waybill_number, count(*)::int as failed_attempts, bool_or(is_open) as awaits_instruction, (
+  select waybill_number, count(*)::int as failed_attempts, exists (
+      select ${fromWaiting} where attempts.tenant_id = $1 and orders.waybill_number = failed.waybill_number
+    ) as awaits_instruction, (
       select coalesce(json_agg(json_build_object('attempt', attempt_no, 'action', action, 'date', on_date::text, 'note',
         note, 'given_as', given_as, 'given_by', given_by, 'given_at', ${isoTime('given_at')})
           order by instruction_no desc), '[]')
       from instructions
-      where instructions.tenant_id = $1 and instructions.waybill_number = attempts.waybill_number
+      where instructions.tenant_id = $1 and instructions.waybill_number = failed.waybill_number
     ) as instructions
-  from attempts where tenant_id = $1 and waybill_number = any($2::text[]) group by waybill_number`
+  from attempts failed where tenant_id = $1 and waybill_number = any($2::text[]) group by waybill_number`
 
 const inOne = {
   fields,

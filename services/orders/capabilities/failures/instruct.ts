@@ -3,7 +3,7 @@ import { type Acted, refuse } from '../../core/actions/action.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { findActor, type Mover, nameMover, nameStatus } from '../../core/moves/check-moves.ts'
 import { limitLockWait } from '../../core/moves/move.ts'
-import { findStatuses } from '../../core/statuses/status-queries.ts'
+import { findStatuses, fromWaiting } from '../../core/statuses/status-queries.ts'
 import type { OrderRow } from '../../core/tracking/order-rows.ts'
 import { lockOrder, writeEdit } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
@@ -122,9 +122,9 @@ const decidedAtOnce = 100
 /** Sorts by waybill, the order in which moves lock. */
 const lateSql = `
   select * from (
-    select waybill_number, instruction_default as action from attempts join tenants
-      on tenants.tenant_id = attempts.tenant_id
-    where attempts.tenant_id = $1 and is_open and action is null and due_at < now() order by attempt_id
+    select orders.waybill_number, instruction_default as action
+    ${fromWaiting} join tenants on tenants.tenant_id = attempts.tenant_id
+    where attempts.tenant_id = $1 and action is null and due_at < now() order by attempt_id
       limit ${decidedAtOnce}
   ) late order by waybill_number`
 

@@ -10,6 +10,7 @@ import { addAction } from '../../core/actions/action.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import type { ChangeOptions } from '../../core/moves/move.ts'
+import { fromWaiting } from '../../core/statuses/status-queries.ts'
 import { isWaybill } from '../../core/tracking/read-orders.ts'
 import { instruct } from './instruct.ts'
 import { findReasons, reasonedKeys, usualReasons } from './reasons.ts'
@@ -115,9 +116,8 @@ const failuresSql = `
     ${isoTime('failed_at')} as failed_at, ${isoTime('due_at')} as due_at,
     case when action is not null then
       json_build_object('action', action, 'date', on_date::text, 'note', note, 'given_as', given_as) end as instruction
-  from attempts join orders on orders.tenant_id = attempts.tenant_id and orders.waybill_number = attempts.waybill_number
-    join tenants on tenants.tenant_id = attempts.tenant_id
-  where attempts.tenant_id = $1 and is_open and ($2::bigint is null or attempts.merchant_id = $2)
+  ${fromWaiting} join tenants on tenants.tenant_id = attempts.tenant_id
+  where attempts.tenant_id = $1 and ($2::bigint is null or attempts.merchant_id = $2)
     and ($3::bigint is null or attempt_id > $3) and ($4::boolean is null or (action is not null) = $4)
   order by attempt_id limit $5`
 

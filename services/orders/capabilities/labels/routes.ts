@@ -11,6 +11,7 @@ import { readScope } from '../../core/access/merchant.ts'
 import { refuseValues } from '../../core/actions/action.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { oneOrder, WaybillParams } from '../../core/lists/order-routes.ts'
+import { fromWaiting } from '../../core/statuses/status-queries.ts'
 import type { OrderRow } from '../../core/tracking/order-rows.ts'
 import { toOrder, writeTrackingUrl } from '../../core/tracking/order-view.ts'
 import { isWaybill, type OrderStore, readOrders, selectAmong } from '../../core/tracking/read-orders.ts'
@@ -66,8 +67,8 @@ export const findReattempts = async (tx: Tx, tenant: string, day: string, limit:
   (await tx.rows(reattemptsSql, [tenant, day, limit])).map(row => row.waybill_number)
 
 const reattemptsSql = `
-  select waybill_number from attempts
-  where tenant_id = $1 and is_open and coalesce(on_date <= $2::date, action in ('reattempt', 'change_address'))
+  select orders.waybill_number ${fromWaiting}
+  where attempts.tenant_id = $1 and coalesce(on_date <= $2::date, action in ('reattempt', 'change_address'))
     and action <> 'return'
   order by attempt_id limit $3`
 

@@ -18,6 +18,8 @@ export interface LedgerCheck {
   readonly doubled: readonly string[]
   /** Lists waybills with a COD that were delivered since the first line, and have no line for the delivery. */
   readonly unbooked: readonly string[]
+  /** Lists waybills whose move was taken back, but not its booking, unless a correction took the whole collection. */
+  readonly taken_back: readonly string[]
   /**
    * Lists invoices whose total or number of parcels differs from their lines, or that have lines of another merchant.
    */
@@ -94,6 +96,21 @@ const unbookedSql = `
             and not ${hasLaterSql('delivery_reversed')}
         ) order by 1`
 
+/** A booking follows the event of its move, in one transaction. An archived timeline says nothing. */
+const takenBackSql = `
+      select waybill_number from money_lines line
+      where tenant_id = $1 and kind in ('delivered', 'returned')
+        and not ${hasLaterSql('delivery_reversed', 'return_reversed')}
+        and not (
+          select is_counted from order_events event
+          where event.tenant_id = $1 and event.waybill_number = line.waybill_number
+            and date_trunc('milliseconds', happened_at) <= uuid_extract_timestamp(line.journal_id)
+          order by event_id desc limit 1
+        ) and (cod = 0 or cod <> coalesce((
+          select -sum(cod) from money_lines later where later.tenant_id = $1
+            and later.waybill_number = line.waybill_number and later.refers_to = line.line_no and kind = 'collection'
+        ), 0)) order by 1`
+
 /** Selects a `LedgerCheck` without `broken_seals`; $1 is the tenant. */
 export const checkSql = `
   with wanted as (${transfersOfAllSql()}
@@ -126,6 +143,8 @@ export const checkSql = `
     ) as doubled,
     array(${unbookedSql}
     ) as unbooked,
+    array(${takenBackSql}
+    ) as taken_back,
     array(
       select coalesce(invoice_no, invoice_id::text) from invoiced full join (
         select invoice_id, invoice_no, merchant_id, total, charges_due, parcels from invoices where tenant_id = $1

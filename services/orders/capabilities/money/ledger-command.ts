@@ -7,6 +7,7 @@ const ledgerErrors = {
   unequal: 'journal %: its transfers differ from its lines',
   doubled: '%: booked more than once',
   unbooked: '%: delivered, but not booked',
+  taken_back: '%: booked, but its move was taken back',
   wrong_invoices: 'invoice %: it differs from its lines',
   wrong_handovers: 'handover %: its cash differs from its parcels',
   wrong_deposits: 'deposit %: it differs from its parcels',

@@ -12,13 +12,13 @@ import { keepFirstKey } from '../tracking/tracking-keys.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
 import { findStatusErrors, findStatusRows, warnOfStatuses } from './apply-statuses.ts'
 import { isWhole } from './check-file.ts'
-import { type CompanyFile, type CompanyParts, coreFile, mergeErrors } from './company-part.ts'
+import { type CompanyParts, coreFile, mergeErrors } from './company-part.ts'
 import { toCities, toRateCards, toSettings } from './file-rows.ts'
 import { sync } from './sync.ts'
 import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
 interface ApplyOptions {
-  readonly companyFile?: CompanyFile
+  readonly companyFile?: CompanyParts
   readonly by?: Actor
   readonly reread?: (tx: Tx) => Promise<TenantFile | MerchantsFile>
 }
@@ -33,7 +33,7 @@ export const applyTenant = async (
   pool: pg.Pool,
   given: TenantFile | MerchantsFile,
   dryRun: boolean,
-  { companyFile: { parts } = coreFile, by = operator(), reread = async () => given }: ApplyOptions = {},
+  { companyFile: parts = coreFile, by = operator(), reread = async () => given }: ApplyOptions = {},
 ): Promise<Applied> => {
   const hashes = await hashPasswords(pool, given)
   const result = await inTenant<Tables, Applied>(

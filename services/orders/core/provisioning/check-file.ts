@@ -4,7 +4,7 @@ import { badText, isBadText, listErrors, required } from '@courier/shared/errors
 import { nameKey } from '@courier/shared/name-key.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { merchantStatusKeys } from '../statuses/statuses.ts'
-import { type CompanyParts, coreFile, defineMerchantsFile, defineTenantFile, removeFields } from './company-part.ts'
+import { type CompanyParts, coreFile, defineMerchantsFile, defineTenantFile } from './company-part.ts'
 import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
 const compiled = new WeakMap<CompanyParts, ReturnType<typeof compile>>()
@@ -25,18 +25,13 @@ const findChecks = (parts: CompanyParts) => {
 const hasOnlyMerchants = (value: Partial<TenantFile> | null): boolean =>
   value?.merchants !== undefined && value.states === undefined && value.rate_cards === undefined
 
-type CheckedFile =
-  /** `skipped`: fields of capabilities that are left out. */
-  | { kind: 'accepted'; file: TenantFile | MerchantsFile; skipped: readonly string[] }
-  | { kind: 'refused'; errors: FieldErrors }
+type CheckedFile = { kind: 'accepted'; file: TenantFile | MerchantsFile } | { kind: 'refused'; errors: FieldErrors }
 
 /**
  * Checks the shape of a tenant file with the fields of all parts, and that it defines exactly once everything that it
  * refers to.
  */
-export const checkFile = (given: unknown, { parts, leftOut } = coreFile): CheckedFile => {
-  const value = leftOut.length > 0 ? structuredClone(given) : given
-  const skipped = removeFields(value, leftOut)
+export const checkFile = (value: unknown, parts = coreFile): CheckedFile => {
   const { whole, merchants } = findChecks(parts)
   const schema = hasOnlyMerchants(value as Partial<TenantFile> | null) ? merchants : whole
   if (!schema.Check(value)) return { kind: 'refused', errors: listErrors(schema, value).errors }
@@ -56,7 +51,7 @@ export const checkFile = (given: unknown, { parts, leftOut } = coreFile): Checke
     checkStatuses(file, add)
   }
   checkMerchants(file.merchants, isWhole(file) ? new Set(file.rate_cards.map(card => card.name)) : undefined, add)
-  return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'accepted', file, skipped }
+  return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'accepted', file }
 }
 
 export const isWhole = (file: TenantFile | MerchantsFile): file is TenantFile => 'states' in file

@@ -34,14 +34,7 @@ export interface CompanyPart {
 
 export type CompanyParts = readonly CompanyPart[]
 
-/** Describes the company file of a service that loads some capabilities. */
-export interface CompanyFile {
-  readonly parts: CompanyParts
-  /** Names the fields that belong to capabilities which are left out, such as `merchants.*.phone`. */
-  readonly leftOut: readonly string[]
-}
-
-export const coreFile: CompanyFile = { parts: [], leftOut: [] }
+export const coreFile: CompanyParts = []
 
 type Place = 'tenant' | 'rateCard' | 'merchant'
 
@@ -68,30 +61,4 @@ export const defineTenantFile = (parts: CompanyParts) => {
 export const defineMerchantsFile = (parts: CompanyParts) => {
   const { tenant, merchants } = MerchantsFile.properties
   return closed({ tenant, merchants: { ...merchants, items: extend(merchants.items, parts, 'merchant') } })
-}
-
-const lists = { tenant: ['tenant'], rateCard: ['rate_cards', '*'], merchant: ['merchants', '*'] } as const
-
-/** Names the fields of a part as `capabilities.ts` lists them, such as `merchants.*.phone`. */
-export const nameFields = (part: CompanyPart): string[] =>
-  (Object.keys(lists) as Place[]).flatMap(place =>
-    Object.keys(part[place]?.fields ?? {}).map(field => [...lists[place], field].join('.')),
-  )
-
-/** Removes fields from a file, such as `merchants.*.phone`, and returns the ones that it had. */
-export const removeFields = (file: unknown, names: readonly string[]): string[] =>
-  names.filter(name => {
-    const path = name.split('.')
-    const field = path.pop() ?? ''
-    const holders = path.reduce<unknown[]>((found, step) => found.flatMap(value => enter(value, step)), [file])
-    const having = holders.filter(
-      holder => typeof holder === 'object' && holder !== null && Object.hasOwn(holder, field),
-    )
-    for (const holder of having) delete (holder as Record<string, unknown>)[field]
-    return having.length > 0
-  })
-
-const enter = (value: unknown, step: string): unknown[] => {
-  if (step === '*') return Array.isArray(value) ? value : []
-  return typeof value === 'object' && value !== null ? [(value as Record<string, unknown>)[step]] : []
 }

@@ -52,6 +52,14 @@ export const fromDeliveries = (first: string, last: string): string => `
   from order_events where tenant_id = $1 and is_counted and status_key in (${quoteKeys(deliveredKeys)})
     and happened_at >= ${first} and happened_at < ${last}`
 
+/**
+ * Builds a `from` clause with the failed deliveries that wait, and their orders. A process without `failures` moves an
+ * order on and leaves its attempt open.
+ */
+export const fromWaiting = `
+  from attempts join orders on orders.tenant_id = attempts.tenant_id and orders.waybill_number = attempts.waybill_number
+    and is_open and status_key in (${quoteKeys(failedAttemptKeys)})`
+
 /** Selects the first of consecutive failure statuses: each is one failed attempt, however many statuses it passes. */
 export const fromFailedAttempts = (first: string, last: string): string => `
   from order_events failed left join lateral (
