@@ -10,8 +10,8 @@ import type { MessagingApi } from './core/messaging-api/client.ts'
 
 /**
  * Describes what a capability adds to the core, which does not know it: `capabilities.ts` lists it, and a setting may
- * leave it out. It reads and writes the core's tables through the core's functions and its own queries. What its rows
- * promise while it is left out stands in its row of `capabilities.ts`, as `holds`.
+ * leave it out. It reads and writes the core's tables through the core's functions and its own queries. Its row of
+ * `capabilities.ts` says, as `holds`, with which stored rows it must not be left out.
  */
 export interface Capability {
   /**

@@ -10,8 +10,8 @@ import { fromWaiting } from './core/statuses/status-queries.ts'
 /**
  * Lists the capabilities. ORDERS_CAPABILITIES leaves some out; removing a row and its folder removes one for good.
  *
- * Those without `holds` promise nothing that breaks meanwhile. `labels`, `books`, `reports`, `agents` and `restoring`
- * keep no rows. The edits that `editing` keeps and the counts of `rate-gaps` only inform. The links to `tracking-page`
+ * A row without `holds` promises nothing that breaks meanwhile: `labels`, `books`, `reports`, `agents` and `restoring`
+ * keep no rows; the edits that `editing` keeps and the counts of `rate-gaps` only inform; the links to `tracking-page`
  * work again once it is back.
  */
 export const capabilities = {

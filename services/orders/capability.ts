@@ -47,8 +47,8 @@ export interface Rotated {
 
 /**
  * Describes a capability: a folder that a setting leaves out, which the core does not know. It may meet the core here
- * and nowhere else (docs/contributors/architecture.md#capabilities). What its rows promise while it is left out stands
- * in its row of `capabilities.ts`, as `holds`.
+ * and nowhere else (docs/contributors/architecture.md#capabilities). Its row of `capabilities.ts` says,
+ * as `holds`, with which stored rows it must not be left out.
  */
 export interface Capability {
   /** Creates what its routes and workers share, once for each process. */
