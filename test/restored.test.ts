@@ -197,6 +197,26 @@ t.test('no batch of payments gets a number twice, and those that the bank may ha
   t.match(settled.body.data, { state: 'settled', in_doubt: false })
 })
 
+t.test('no handover of cash gets an id twice', async t => {
+  const { orders, recoverDemo } = await prepare(t)
+  const { token } = await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Chamari' })
+  const handOver = async (): Promise<number> => {
+    const [waybill = ''] = (await orders.bulk(batch([order({ initial_status_key: 'key_2', cod: 1000 })]))).body.data
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [waybill])
+    const post = (path: string, body: object) => orders.send('POST', `/api/staff${path}`, body, { token })
+    await post('/order/status', { waybill_numbers: [waybill], status_key: 'key_13', collected_by: 'Chamari' })
+    return (await post('/cash/handover', { collected_by: 'Chamari', declared: 1000, counted: 1000 })).body.data
+      .handover_id
+  }
+  const kept = await handOver()
+  const lost = await handOver()
+  await orders.rows('delete from cash_handovers where handover_id = $1', [lost])
+  await orders.rows(`select setval(pg_get_serial_sequence('cash_handovers', 'handover_id'), $1)`, [kept])
+  t.match(await recoverDemo(), { repaired: { skipped_ids: 2_000 } })
+  const next = await handOver()
+  t.ok(next > lost, `${next} follows ${lost}`)
+})
+
 t.test('numbers of a month that began after the backup are left out, too', async t => {
   const { orders } = await prepare(t)
   const since = new Date(Date.now() - 40 * 86_400_000)
@@ -336,7 +356,7 @@ t.test('the commands refuse to run while the service runs, and print their chang
   t.match(await command('orders', '--since', 'tomorrow'), /--since must be a past time such as/)
   t.match(
     await command('orders', '--since', since, '--dry-run'),
-    /demo +1000010 +40 +200 +0 +DM01\d+ +0 +0 +0\n.*ask the merchants.*\nNothing was written/,
+    /demo +1000010 +40 +200 +0 +2000 +DM01\d+ +0 +0 +0\n.*ask the merchants.*\nNothing was written/,
   )
   t.match(
     await command('notifier'),

@@ -4,7 +4,7 @@ import { bookedMoves } from './book-moves.ts'
 import { moneyPart } from './company.ts'
 import { moneyFacet } from './finance-routes.ts'
 import { foldDay } from './fold-and-seal.ts'
-import { repairInvoices } from './invoice-numbers.ts'
+import { repairIds, repairInvoices } from './invoice-numbers.ts'
 import { approveUndisputed } from './invoices.ts'
 import { addLedgerCommands } from './ledger-command.ts'
 import { repairBatches } from './make-batch.ts'
@@ -28,5 +28,9 @@ export const money: Capability = {
   housekeeping: [foldDay, approveUndisputed],
   addCommands: addLedgerCommands,
   rotateKeys: rotateAccounts,
-  repair: async (...about) => ({ ...(await repairInvoices(...about)), ...(await repairBatches(...about)) }),
+  repair: async (...about) => ({
+    ...(await repairInvoices(...about)),
+    ...(await repairBatches(...about)),
+    ...(await repairIds(...about)),
+  }),
 }

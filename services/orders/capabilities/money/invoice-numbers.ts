@@ -66,6 +66,20 @@ export const repairInvoices = async (tx: Tx, tenant: string, since: Date | undef
   return { skipped_invoices: skipped }
 }
 
+/** Leaves out the ids that handovers and corrections may have got since the backup, 1,000 of each for each day. */
+export const repairIds = async (tx: Tx, _tenant: string, since: Date | undefined) => {
+  if (!since) return { skipped_ids: 0 }
+  const skipped_ids = 1_000 * Math.ceil(1 + (Date.now() - since.getTime()) / 86_400_000)
+  for (const [table, column] of [
+    ['cash_handovers', 'handover_id'],
+    ['corrections', 'correction_id'],
+  ])
+    await query(tx)`
+      select count(nextval(pg_get_serial_sequence(${table}, ${column})))
+      from generate_series(1, ${skipped_ids}::integer)`
+  return { skipped_ids }
+}
+
 /** Leaves out the next numbers of masks without parts of a day. */
 export const skipNumbers = (tx: Tx, tenant: string, filled: readonly string[], count: number) =>
   query(tx)`
