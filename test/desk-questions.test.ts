@@ -452,6 +452,35 @@ if (browser) {
     await page.close()
   })
 
+  t.test(
+    'a question that is open when the others are booked is there after a reload, and is answered then',
+    async t => {
+      const page = await open()
+      const row = (no: string, said: string) => `${no},${person},4500,${said}`
+      await check(
+        page,
+        [`Order No,${head},Total,Payment Status`, row('R-1', 'Unpaid'), row('R-2', 'Approved')].join('\n'),
+      )
+      await ready(page, 1)
+      await page.getByRole('button', { name: /^Book and confirm/ }).click()
+      await page.getByText('1 of 1 parcels are booked.').waitFor()
+      await page.reload()
+      await press(page, 'Row 3: Collect the amount')
+      t.ok(await page.getByRole('button', { name: /^Book and confirm/ }).isDisabled(), 'the row is checked first')
+      await press(page, 'Check again')
+      await ready(page, 1)
+      await page.getByRole('button', { name: /^Book and confirm/ }).click()
+      await page.getByText('2 of 2 parcels are booked.').waitFor()
+      t.strictSame(await orders.rows(`select order_no, cod from orders where order_no like 'R-%' order by order_no`), [
+        { order_no: 'R-1', cod: 4500 },
+        { order_no: 'R-2', cod: 4500 },
+      ])
+      await press(page, 'Upload more')
+      await page.getByRole('textbox', { name: 'Rows' }).waitFor()
+      await page.close()
+    },
+  )
+
   t.test('rows of one order are booked as one parcel or as several, as a person says', async t => {
     const page = await open()
     const sheet = `Order No,${head},COD,Item\nA-1,${person},4500,Shoe\nA-1,${person},4500,Belt\nA-2,${person},900,Cap
