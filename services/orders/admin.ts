@@ -10,6 +10,7 @@ import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import { capabilities as all, createCompanyFile } from './capabilities.ts'
 import type { Capability, Rotated } from './capability.ts'
+import { findWrongKey } from './check-keys.ts'
 import { databaseSettings, webhookSettings } from './config.ts'
 import { addStaffCommands } from './core/access/staff-admin.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
@@ -115,6 +116,8 @@ program
     if (WEBHOOK_KEYS === undefined) throw new UsageError('WEBHOOK_KEYS is not set')
     const keyring = readKeys('WEBHOOK_KEYS', WEBHOOK_KEYS)
     const found = await withPool(async pool => {
+      const problem = await findWrongKey(pool, keyring, loaded)
+      if (problem !== undefined) throw new UsageError(problem)
       const rotated: Rotated[] = []
       for (const { rotateKeys } of loaded.values()) if (rotateKeys) rotated.push(await rotateKeys(pool, keyring))
       return rotated

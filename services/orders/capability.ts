@@ -67,6 +67,8 @@ export interface Capability {
   readonly addCommands?: (program: Command, withPool: WithPool, loaded: Capabilities) => void
   /** Seals its secrets of all tenants with the newest key, for `keys rotate`. */
   readonly rotateKeys?: (pool: pg.Pool, keyring: Keyring) => Promise<Rotated>
+  /** Returns true if the newest key opens one of the tenant's secrets that its id sealed; undefined: there are none. */
+  readonly opensNewest?: (tx: Tx, tenant: string, keyring: Keyring) => Promise<boolean | undefined>
   /**
    * Repairs its rows after a restored backup; returns counts of what it skipped, for the report of `restored`. Without
    * `since`, the database of orders was not restored: it changes nothing.

@@ -10,6 +10,7 @@ import { readKeys } from '@courier/shared/vault.ts'
 import { createOrders } from './app.ts'
 import { capabilities as all } from './capabilities.ts'
 import type { Capability } from './capability.ts'
+import { findWrongKey } from './check-keys.ts'
 import { portalOrigins, Settings } from './config.ts'
 import { migrateOrders } from './core/database/migrate.ts'
 import { notifierUrl } from './core/relay/settings.ts'
@@ -65,7 +66,9 @@ await runService({
   workers: [relay, createOrdersHousekeeping(pool, logger, capabilities), ...workers],
   clients: [notifier, messages, ...clients, tracer],
   migrate: () => migrateOrders(settings),
-  findProblem: () => findLeftOutProblem(pool, 'ORDERS_CAPABILITIES', all, capabilities),
+  findProblem: async () =>
+    (await findLeftOutProblem(pool, 'ORDERS_CAPABILITIES', all, capabilities)) ??
+    (keyring && (await findWrongKey(pool, keyring, capabilities))),
   host: settings.HOST,
   port: settings.ORDERS_PORT,
   portSetting: 'ORDERS_PORT',

@@ -3,7 +3,7 @@ import type { Resolve } from './addresses.ts'
 import { changeRoutes } from './change-routes.ts'
 import { repairFeeds } from './endpoint-queries.ts'
 import { deliveryDeletions } from './housekeeping.ts'
-import { rotateSecrets } from './rotate-secrets.ts'
+import { opensSecret, rotateSecrets } from './rotate-secrets.ts'
 import { createSending } from './sender.ts'
 import { createChangeWatch } from './watch.ts'
 import { webhookRoutes } from './webhook-routes.ts'
@@ -35,6 +35,7 @@ export const createFeed = (resolve?: Resolve): Capability => ({
   sends: { merchantEvent: { post: messageOperation } },
   housekeeping: deliveryDeletions,
   rotateKeys: rotateSecrets,
+  opensNewest: opensSecret,
   repair: repairFeeds,
 })
 

@@ -1,6 +1,6 @@
 import { audit, operator } from '@courier/shared/postgres/audit.ts'
 import { resealRows } from '@courier/shared/postgres/reseal.ts'
-import type { Keyring, Sealed } from '@courier/shared/vault.ts'
+import { type Keyring, type Sealed, tryOpen } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Tx } from '../../core/database/tables.ts'
 import { openSecret, type SecretRow, sealSecret, secretsIn } from './secrets.ts'
@@ -17,6 +17,18 @@ export const rotateSecrets = async (pool: pg.Pool, keyring: Keyring, by = operat
   })
   return { ...found, field: 'rotated', what: 'webhooks' }
 }
+
+/** Tries the newest key on secrets that its id sealed. */
+export const opensSecret = async (tx: Tx, tenant: string, keyring: Keyring): Promise<boolean | undefined> => {
+  const rows = await tx.rows<{ id: string; sealed: Buffer }>(newestSql, [tenant, keyring.newest])
+  const opens = ({ id, sealed }: (typeof rows)[number]) =>
+    tryOpen(() => openSecret(keyring, tenant, id, { keyId: keyring.newest, sealed })) !== undefined
+  return rows.length > 0 ? rows.some(opens) : undefined
+}
+
+const newestSql = `
+  select endpoint_id as id, sealed_secret as sealed from webhook_endpoints
+  where tenant_id = $1 and state <> 'deleted' and key_id = $2 limit 100`
 
 const secretsSql = `
   select endpoint_id, key_id, sealed_secret, previous_key_id, previous_secret from webhook_endpoints

@@ -8,7 +8,7 @@ import { repairIds, repairInvoices } from './invoice-numbers.ts'
 import { approveUndisputed } from './invoices.ts'
 import { addLedgerCommands } from './ledger-command.ts'
 import { repairBatches } from './make-batch.ts'
-import { rotateAccounts } from './rotate-accounts.ts'
+import { opensAccount, rotateAccounts } from './rotate-accounts.ts'
 import { companyMoneyRoutes, merchantMoneyRoutes } from './routes.ts'
 
 /** Books what recipients pay and what merchants owe (docs/money.md). */
@@ -28,6 +28,7 @@ export const money: Capability = {
   housekeeping: [foldDay, approveUndisputed],
   addCommands: addLedgerCommands,
   rotateKeys: rotateAccounts,
+  opensNewest: opensAccount,
   repair: async (...about) => ({
     ...(await repairInvoices(...about)),
     ...(await repairBatches(...about)),

@@ -1,5 +1,5 @@
 import { resealRows } from '@courier/shared/postgres/reseal.ts'
-import type { Keyring } from '@courier/shared/vault.ts'
+import { type Keyring, tryOpen } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Tx } from '../../core/database/tables.ts'
 import { openAccount, sealAccount } from './bank-accounts.ts'
@@ -37,6 +37,15 @@ const rotateFile = async (tx: Tx, keyring: Keyring, tenant: string, row: SealedF
   const text = 'update payout_batches set key_id = $3, sealed = $4 where tenant_id = $1 and batch_no = $2'
   await tx.client.query(text, [tenant, row.batch_no, keyId, sealed])
 }
+
+/** Tries the newest key on accounts that its id sealed. */
+export const opensAccount = async (tx: Tx, tenant: string, keyring: Keyring): Promise<boolean | undefined> => {
+  const rows = await tx.rows<AccountRow>(newestSql, [tenant, keyring.newest])
+  return rows.length > 0 ? rows.some(row => tryOpen(() => openAccount(keyring, tenant, row)) !== undefined) : undefined
+}
+
+const newestSql = `
+  select merchant_id::text, version, key_id, sealed from bank_accounts where tenant_id = $1 and key_id = $2 limit 100`
 
 const accountsSql = `
   select merchant_id::text, version, key_id, sealed from bank_accounts
