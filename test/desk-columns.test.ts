@@ -333,6 +333,7 @@ Mala,0770000105,1 Road,0,1,Paid`)
 t.test('reads amounts, or refuses them; none is misread', t => {
   const read: [string, number][] = [
     ['4500', 4500],
+    ['٤٥٠٠', 4500],
     ['4,500.00', 4500],
     ['Rs. 1250', 1250],
     ['LKR 1,990', 1990],
@@ -359,7 +360,7 @@ t.test('reads amounts, or refuses them; none is misread', t => {
     fraction: ['4500.50'],
     unit: ['$45', 'USD 45', '45 EUR'],
     too_large: ['99999999999'],
-    unreadable: ['free', '-500', '(500)', '0770001202', '4.5E+3', '4500 + 350', '1,500,0', '4500/350', '٤٥٠٠'],
+    unreadable: ['free', '-500', '(500)', '0770001202', '4.5E+3', '4500 + 350', '1,500,0', '4500/350'],
   }
   for (const [problem, texts] of Object.entries(refused))
     for (const text of texts) t.strictSame(readMoney(text), { problem }, text)

@@ -40,7 +40,7 @@ const needed = ['customer_name', 'customer_phone', 'customer_address']
 /** Lists the cells that nobody can read; COD has no default. @param {Row} row @param {General} general */
 const readCells = (row, general) => {
   const { values } = row
-  if (general.allPrepaid && readCod(row).problem) values.cod = '0'
+  if (general.allPrepaid && !values.cod?.trim()) values.cod = '0'
   const errors = /** @type {Row['errors']} */ ({})
   const add = (/** @type {string} */ field, /** @type {string | undefined} */ code) =>
     code && Object.assign(errors, { [field]: [{ code }] })

@@ -14,12 +14,12 @@ export const simplify = (/** @type {string} */ heading) =>
 
 const sender = new RegExp(
   String.raw`\b(senders?|consignors?|pick ?up|shippers?|from|merchant|seller|store|shop|business|` +
-    String.raw`origin|vendor|suppliers?|return|warehouse|branch|courier|rider)\b|යවන්න|එවන්න|அனுப்புந`,
+    String.raw`origin|vendor|suppliers?|return|warehouse|branch|courier|rider)\b|යවන්න|එවන්න|அனுப்புந|مرسل(?! ?[إا]لي)|প্রেরক`,
   'u',
 )
 const payer = /\b(bill(ing)?|payers?|payment|invoice)\b/
 const receiver =
-  /\b(ship(ping)?|deliver(y|ed)?|receivers?|recipients?|consignee|drop off|drop|destination)\b|ලබන්න|பெறுந/u
+  /\b(ship(ping)?|deliver(y|ed)?|receivers?|recipients?|consignee|drop off|drop|destination)\b|ලබන්න|பெறுந|مستلم|مرسل [إا]لي|প্রাপক/u
 
 /** Returns the side of a delivery that a heading names. @param {string} words */
 export const readSide = words =>
@@ -38,7 +38,8 @@ const noCod = new RegExp(
   String.raw`\b(tax|vat|discount|coupon|qty|quantity|count|fees?|charges?|commission|cost|price|rate|` +
     `items?|refund|paid|received|remitted|settled|advance|deposit|date|status|method|type|` +
     String.raw`mode|by|no|id|name)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|අත්තිකාරම්|ගෙවූ|ගෙවා|செலுத்திய|வரி|தள்ளுபடி|கட்டண|விலை|` +
-    `அளவு|முன் ?பண`,
+    `அளவு|முன் ?பண|ضريب|خصم|رسوم|سعر|كمية|مدفوع|مقدم|طريقة|حالة|تاريخ|চার্জ|ফি$|ভ্যাট|ছাড়|দাম|মূল্য|` +
+    `সংখ্যা|অগ্রিম|পরিশোধ|তারিখ`,
   'u',
 )
 /** Lists totals that are none of one item, or are left after what noCod names. */
@@ -46,7 +47,7 @@ const netTotal = /^(grand |order )?total (price|value)$|\bafter (discounts?|coup
 /** Ends the heading of a column that holds the units of weights. */
 const unitOfWeight = /\b(units?|uom)$/
 /** Lists words of the price or number of items, beside which the items are no contents. */
-const noItems = /මිල|ගණන|ප්රමාණ|விலை|அளவு|எண்ணிக்கை/u
+const noItems = /මිල|ගණන|ප්රමාණ|விலை|அளவு|எண்ணிக்கை|سعر|كمية|দাম|মূল্য|সংখ্যা/u
 
 /**
  * Lists the headings of each field with their weights: the first form that a simplified heading has decides. People
@@ -54,7 +55,7 @@ const noItems = /මිල|ගණන|ප්රමාණ|விலை|அளவ�
  */
 const forms = /** @type {Record<string, [number, RegExp][]>} */ ({
   order_no: [
-    [110, /^((merchant|shop|web|customer) )?order ?(no|number|num|id|#|ref|reference|code)$|ඇණවුම්|ஆர்டர்/u],
+    [110, /^((merchant|shop|web|customer) )?order ?(no|number|num|id|#|ref|reference|code)$|ඇණවුම්|ஆர்டர்|رقم الطلب|অর্ডার/u],
     [100, /^(invoice|bill|ref|reference)( ?(no|number|num|id|#|code))?$|යොමු/u],
     [60, /^(order|#|id)$|^((s|serial|sl|sr) )?no$/],
   ],
@@ -62,14 +63,17 @@ const forms = /** @type {Record<string, [number, RegExp][]>} */ ({
     [112, /^(.* )?full ?name$/],
     [110, /^(.* )?(first|given|fore|last|sur|family) ?name\b/],
     [105, /^((receivers?|recipients?|consignee|ship to|deliver to|bill to)( name)?|delivered to)$/],
-    [105, /^name$|^(customer|client|buyer|contact)( s)? (name|person)$|(^|\s)නම(\s|$)|பெயர்/u],
+    [105, /^name$|^(customer|client|buyer|contact)( s)? (name|person)$|(^|\s)නම(\s|$)|பெயர்|(^|\s)ا?ل?اسم(\s|$)|নাম/u],
     [100, /^(shipping|delivery|billing|payer|person) name$|^name (shipping|billing)$/],
     [80, /^(customer|client|buyer)$|ලබන්නා$|பெறுநர்$|ගනුදෙනුකරු|පාරිභෝගික|வாடிக்கையாளர்/u],
     [80, /\b(your|customer|person|receiver|recipient)\b.*\bname\b/],
   ],
   customer_phone: [
     [110, /^(.* )?(phone|mobile|tel|telephone|cell|cellphone)( (no|number|num|#))?( ?(1|one))?( (shipping|billing))?$/],
-    [110, /^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$|දුරකථ|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்/u],
+    [
+      110,
+      /^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$|දුරකථ|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்|هاتف|جوال|موبايل|মোবাইল|ফোন/u,
+    ],
     [60, /\bwhats ?app\b|^(.* )?contact( ?1)?$|\b(phone|mobile|telephone)\b/],
   ],
   customer_secondary_phone: [
@@ -79,12 +83,15 @@ const forms = /** @type {Record<string, [number, RegExp][]>} */ ({
     ],
     [130, /\b(phone|mobile|contact|tel\w*|cell|number|no) ?(2|two)$|(දෙවන|இரண்டாவது|மாற்று).*(දුරකථ|தொலைபேசி|கைபேசி)/u],
   ],
-  customer_address: [[110, /\b(address|addr|street)\b|\b(address|street)[1-5]$|^add$|ලිපින|முகவரி/u]],
+  customer_address: [[110, /\b(address|addr|street)\b|\b(address|street)[1-5]$|^add$|ලිපින|முகவரி|عنوان|ঠিকানা/u]],
   destination: [
-    [115, /^(?!address (city|town)$|.*\band\b)(.* )?(city|town)( (name|shipping|billing))?$|නගර|நகர|(^|\s)ஊர்/u],
+    [
+      115,
+      /^(?!address (city|town)$|.*\band\b)(.* )?(city|town)( (name|shipping|billing))?$|නගර|நகர|(^|\s)ஊர்|مدينة|শহর/u,
+    ],
     [105, /\b(nearest|delivery) (city|town)\b/],
     [95, /\b(city|town)\b|^(.* )?(suburb|destination)$/],
-    [60, /^(.* )?district( name)?$|දිස්ත්රික්|மாவட்ட/u],
+    [60, /^(.* )?district( name)?$|දිස්ත්රික්|மாவட்ட|محافظة|জেলা/u],
     [50, /^(.* )?area$/],
   ],
   cod: [
@@ -92,26 +99,35 @@ const forms = /** @type {Record<string, [number, RegExp][]>} */ ({
     [120, /^((cod|cash|amount|amt) )?(to (be )?)?collect(ed|able)?$|අය කළ|එකතු කළ|வசூல/u],
     [110, /^((cod|total|net) )?(payable|due|outstanding|balance)( (amount|amt|due|total|balance|payable|to pay))?$/],
     [110, /^(amount|amt|total) (payable|due|outstanding|to pay)$|^to pay$|ගෙවිය යුතු|ශේෂ|ඉතිරි/u],
-    [110, /செலுத்த வேண்டிய|மீதி|மீதம்|நிலுவை|பாக்கி/u],
+    [110, /செலுத்த வேண்டிய|மீதி|மீதம்|நிலுவை|பாக்கி|مطلوب|تحصيل|عند الاستلام|বকে|বাকি|সংগ্রহ|আদা/u],
     [100, /\bcod\b|\bto (be )?collect|\bcollect(able|ion)? (amount|amt|value)$/],
     [90, /^net (amount|amt)$|^((grand|order|invoice|bill) )?(total|amount|amt)( (amount|amt|price|value))? after \w+$/],
-    [85, /^(grand|order|invoice|bill|final|net) total( (amount|amt|price|value))?$|මුළු|மொத்த/u],
+    [85, /^(grand|order|invoice|bill|final|net) total( (amount|amt|price|value))?$|මුළු|மொத்த|[إا]جمالي|مجموع|মোট/u],
     [80, /^total( (amount|amt|price|value|bill))?$|^එකතුව$/],
-    [70, /^((order|bill|invoice) )?(amount|amt)$|මුදල|தொகை/u],
+    [70, /^((order|bill|invoice) )?(amount|amt)$|මුදල|தொகை|مبلغ|টাকা/u],
   ],
   weight: [
-    [110, /^((parcel|package|gross|actual|total|shipping) )?(weight|wt)\b|^(kgs?|grams?|gms?)$|(^|\s)බර(\s|$)|எடை/u],
+    [
+      110,
+      /^((parcel|package|gross|actual|total|shipping) )?(weight|wt)\b|^(kgs?|grams?|gms?)$|(^|\s)බර(\s|$)|எடை|وزن|ওজন/u,
+    ],
     [90, /\b(weight|wt)\b/],
   ],
   description: [
-    [100, /^(.* )?(descriptions?|contents?)$|^(parcel|package|product|item|order) details?$|විස්තර|விவர|விளக்க/u],
-    [90, /^(line ?item|item|product) names?$|^(ordered )?(items?|products?|goods)( ordered)?$|භාණ්ඩ|අයිතම|பொருள்/u],
+    [
+      100,
+      /^(.* )?(descriptions?|contents?)$|^(parcel|package|product|item|order) details?$|විස්තර|விவர|விளக்க|وصف|বিবরণ/u,
+    ],
+    [
+      90,
+      /^(line ?item|item|product) names?$|^(ordered )?(items?|products?|goods)( ordered)?$|භාණ්ඩ|අයිතම|பொருள்|منتج|পণ্য/u,
+    ],
   ],
   remark: [
-    [100, /^(.* )?(remarks?|notes?|comments?|instructions?)$|සටහන|குறிப்பு/u],
+    [100, /^(.* )?(remarks?|notes?|comments?|instructions?)$|සටහන|குறிப்பு|ملاحظ|মন্তব্য/u],
     [60, /^(.* )?message$/],
   ],
-  customer_email: [[150, /\be ?mail\b|^mail$|මේල්|විද්යුත්|மின்னஞ்சல்/u]],
+  customer_email: [[150, /\be ?mail\b|^mail$|මේල්|විද්යුත්|மின்னஞ்சல்|بريد|ইমেইল/u]],
 })
 export const fieldNames = Object.keys(forms)
 

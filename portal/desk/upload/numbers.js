@@ -11,11 +11,22 @@ export const findProblem = (/** @type {string} */ field, /** @type {string} */ t
   return isPhone(field) && /^\+?\d([.,]\d+)?e[+]?\d+$/i.test(text) ? 'scientific' : undefined
 }
 
-/** Removes what nobody sees: marks of direction, and the width of spaces and letters. */
+/** Returns the value of a digit of any script: Unicode lists the ten digits of a script in a row. */
+const toDigit = (/** @type {string} */ digit) => {
+  const code = digit.codePointAt(0) ?? 0
+  let first = code
+  while (/\p{Nd}/u.test(String.fromCodePoint(first - 1))) first--
+  return String((code - first) % 10)
+}
+
+/** Removes what nobody sees: marks of direction, the width of spaces and letters, and the script of numbers. */
 export const toPlain = (/** @type {string} */ text) =>
   text
     .normalize('NFKC')
-    .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g, '')
+    .replace(/[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u061c]/g, '')
+    .replace(/\p{Nd}/gu, toDigit)
+    .replace(/(\d)[\u066c\u060c](?=\d)/g, '$1,')
+    .replace(/(\d)\u066b(?=\d)/g, '$1.')
     .replace(/\s+/g, ' ')
     .trim()
 
@@ -37,7 +48,8 @@ const forms = [
   { form: /^[1-9]\d{0,2}(\.\d{3})+,\d+$|^[1-9]\d{0,2}(\.\d{3}){2,}$/, decimal: ',' },
   { form: /^[1-9]\d{0,2},\d{1,2}$/, is: 'comma2', decimal: ',' },
   { form: /^[1-9]\d*\.\d+$/, decimal: '.' },
-  { form: /^[1-9]\d{3,},\d+$|^[1-9]\d*,\d{4,}$/, decimal: ',' },
+  { form: /^[1-9]\d{3,},\d{1,2}$/, decimal: ',' },
+  { form: /^[1-9]\d{3,},\d{3,}$|^[1-9]\d*,\d{4,}$/, is: 'unequal' },
 ]
 
 /** @param {string} text @param {Record<string, string>} rules @returns {Reading} */
@@ -53,7 +65,7 @@ const readDigits = (text, rules) => {
 
 /** Lists how people write a currency besides its code and its sign. */
 const spellings = /** @type {Record<string, string>} */ ({
-  ...{ rs: 'rupees|slr|රුපියල්|රු|ரூபாய்|ரூ|rs', '₹': 'rupees|rs', BDT: 'taka|tk', AED: 'dhs?' },
+  ...{ rs: 'rupees|slr|රුපියල්|රු|ரூபாய்|ரூ|rs', '₹': 'rupees|rs', BDT: 'taka|tk|টাকা', AED: 'dhs?|د\\.?إ|درهم' },
   ...{ KES: 'k\\.?shs?', TZS: 't\\.?shs?', UGX: 'u\\.?shs?', NGN: 'naira' },
 })
 
@@ -89,7 +101,12 @@ export const readMoney = (text, currency = '') => {
     )
   )
     return { problem: 'unit' }
-  const read = readDigits(digits, { comma3: 'thousands', point3: 'ambiguous', comma2: 'ambiguous' })
+  const read = readDigits(digits, {
+    comma3: 'thousands',
+    point3: 'ambiguous',
+    comma2: 'ambiguous',
+    unequal: 'ambiguous',
+  })
   if (read.value === undefined) return read
   if (read.value > maxAmount) return { problem: 'too_large' }
   return Number.isInteger(read.value) ? read : { problem: 'fraction' }
@@ -125,7 +142,7 @@ export const readWeight = (/** @type {string} */ text, unit = 'kg') => {
   const written = findUnit(plain) || (/^[.\d].*[^\d.,\s]$/.test(plain) ? 'other' : unit)
   if (written !== 'kg' && written !== 'g') return { problem: 'unit' }
   const isGrams = written === 'g'
-  const rules = { comma3: isGrams ? 'thousands' : 'ambiguous', point3: 'ambiguous' }
+  const rules = { comma3: isGrams ? 'thousands' : 'ambiguous', point3: 'ambiguous', unequal: 'ambiguous' }
   const read = readDigits(plain.replace(/\s*\(?[^\d\s(]+\)?$/u, ''), rules)
   return read.value !== undefined && isGrams ? { value: read.value / 1000 } : read
 }

@@ -90,6 +90,9 @@ const isOn = (/** @type {string} */ value) => !/^(0|false)$/.test(value)
 const isDate = (/** @type {number} */ id, code = '') =>
   (id >= 14 && id <= 22) || (id >= 45 && id <= 47) || /[dmyhs]/i.test(code.replace(/"[^"]*"|\\.|\[[^\]]*\]/g, ''))
 
+/** Lists formats of money whose code a workbook may leave out: they show the currency of an unknown machine. */
+const builtInMoney = /^([5-8]|42|44)$/
+
 /**
  * Reads the number format of each style, which is `date` or its code, such as `0000000000` for ten digits; `isStruck`
  * where the style strikes the text through.
@@ -107,14 +110,35 @@ const readStyles = (/** @type {string} */ xml) => {
     else if (name === 'cellXfs' || name === '/cellXfs') isOfCells = name === 'cellXfs'
     else if (name === 'xf' && isOfCells) {
       const id = read('numFmtId')
-      const format = isDate(Number(id), codes.get(id)) ? 'date' : (codes.get(id) ?? '')
+      const code = codes.get(id) ?? (builtInMoney.test(id) ? '$0' : '')
+      const format = isDate(Number(id), code) ? 'date' : code
       styles.push({ format, isStruck: fonts[Number(read('fontId'))] ?? false })
     }
   }
   return styles
 }
 
-/** Writes a number as Excel shows it: a date with its time, if any; a phone number with the zeros of its format. */
+/**
+ * Reads what the format of a number shows before and after it: texts and signs, such as those of a currency, without
+ * spaces that only align. `zeros` counts the digits of a number that has all its zeros.
+ */
+const readFormat = (/** @type {string} */ style) => {
+  const letter = (/** @type {string} */ text) => (/[\p{L}\p{N}\p{Sc}+%/=]/u.test(text) ? text : '')
+  const [first = ''] = (style.match(/(?:"[^"]*"|\\.|[^;"\\])+/gs) ?? []).filter(part => /[0#?]|General/.test(part))
+  const form = /"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*].|(General|[0#?](?:[0#?.,/]|E[+-])*)|([^"\\[])/gsu
+  const found = [...first.matchAll(form)]
+  const [from, to] = [found.findIndex(([, , , , digits]) => digits), found.findLastIndex(([, , , , digits]) => digits)]
+  const join = (/** @type {RegExpMatchArray[]} */ parts) =>
+    letter(parts.map(([, quoted, escaped, currency, , plain]) => quoted ?? escaped ?? currency ?? plain ?? '').join(''))
+  const digits = found[to]?.[4] ?? ''
+  return {
+    before: join(found.slice(0, Math.max(from, 0))),
+    after: join(found.slice(to + 1)) || (/,$/.test(digits) ? ' thousands' : ''),
+    zeros: from === to && /^0+$/.test(digits) ? digits.length : 0,
+  }
+}
+
+/** Writes a number as Excel shows it: a date with its time, if any; others with the zeros and units of their format. */
 const writeNumber = (/** @type {string} */ text, style = '', epoch = 25_569) => {
   const value = Number(text)
   if (text === '' || !Number.isFinite(value)) return text
@@ -123,7 +147,9 @@ const writeNumber = (/** @type {string} */ text, style = '', epoch = 25_569) => 
   if (style === 'date' && value >= 1 && value < 1e6) return date.toISOString().slice(0, digits).replace('T', ' ')
   // Writes 1.125 as 1.1250: a point before three digits may stand for thousands, and this one does not.
   const plain = String(Number(value.toPrecision(15))).replace(/\.\d{3}$/, '$&0')
-  return /^0+$/.test(style) ? plain.padStart(style.length, '0') : plain
+  if (style === 'date' || value <= 0) return plain
+  const { before, after, zeros } = readFormat(style)
+  return `${before}${plain.padStart(zeros, '0')}${after}`
 }
 
 /** Returns the number of a column, from 0, by the letters of a cell such as AB12. @param {string} cell */

@@ -11,13 +11,16 @@ import { Questions } from './questions.js'
 
 /** @import { Row } from './check-rows.js' */
 
-/** Returns true for a COD that a person need not read before it is prepaid: its cell has no amount. @param {Row} row */
+/**
+ * Returns true for a COD that a person need not read before it is prepaid: its cell is empty, an error of the sheet, or
+ * says so. Other words may be an amount. @param {Row} row
+ */
 const lacksCod = ({ leftOut, errors, values }) =>
   !leftOut &&
   !errors[''] &&
   errors.cod &&
   errors.cod[0].code !== 'payment_unclear' &&
-  !/(?!0)\p{Nd}/u.test(values.cod ?? '')
+  (!values.cod?.trim() || errors.cod[0].code === 'error_cell' || /^(free|prepaid|paid)$/i.test(values.cod))
 
 /** Says how many rows are left out, and why. @param {Row[]} rows */
 const sayLeftOut = rows => {
