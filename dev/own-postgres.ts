@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { findFreePort } from './ports.ts'
@@ -32,6 +33,33 @@ const copyCluster = (url: string, copy: string): Promise<string> =>
     return cluster
   })
 
+const startStandby = async (t: Teardown, primary: string, settings: Record<string, string>) => {
+  const folder = makeFolder(t)
+  await chmod(folder, 0o755)
+  const cluster = join(folder, 'cluster')
+  await mkdir(cluster, { mode: 0o700 })
+  const { uid, gid } = await stat(await copyCluster(primary, cluster))
+  const source = `host=127.0.0.1 port=${new URL(primary).port} user=postgres password=${embeddedPassword}`
+  await appendFile(join(cluster, 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`)
+  await writeFile(join(cluster, 'standby.signal'), '')
+  for (const path of [folder, cluster, join(cluster, 'standby.signal')]) await chown(path, uid, gid)
+  const port = await findFreePort()
+  const starting = startPostgres({ folder, port, settings })
+  t.teardown(async () => (await starting.catch(() => undefined))?.remove())
+  const { url } = await starting
+  return {
+    port,
+    /** Receives nothing more from the primary, as behind a network that lags. */
+    disconnect: () =>
+      onServer(url, async client => {
+        await client.query(`alter system set primary_conninfo = ''`)
+        await client.query('select pg_reload_conf()')
+        while ((await client.query('select from pg_stat_wal_receiver')).rowCount) await delay(20)
+      }),
+    promote: () => onServer(url, client => client.query('select pg_promote()')),
+  }
+}
+
 /**
  * Starts a Postgres with fsync, as in production, and with the roles and an empty database of a service. `teardown`
  * removes it.
@@ -50,8 +78,11 @@ export const startOwnPostgres = async (t: Teardown, name: string, settings: Reco
   return {
     /** Returns the database's address for a role, such as `<name>_owner` or postgres. */
     buildAddress: (role: string): string => `postgres://${role}:${embeddedPassword}@127.0.0.1:${options.port}/${name}`,
+    port: options.port,
     kill: async () => (await starting).kill(),
     start,
+    /** Adds a standby that streams from this server. */
+    addStandby: async () => startStandby(t, (await starting).url, settings),
     /**
      * Takes a physical backup. Returns a function that ends Postgres as a power cut would, and starts it from the
      * backup.

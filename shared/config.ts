@@ -121,6 +121,14 @@ export const requestSettings = {
   PUBLIC_URL: PublicUrl('the URL at which callers reach the service, used in links'),
 }
 
+/** Tells what a failover of Postgres costs (docs/operators/failover.md). */
+export const failoverSettings = {
+  SYNCHRONOUS_STANDBY: oneOf(['true', 'false'], {
+    default: 'false',
+    description: 'true: a standby that is promoted has every acknowledged write',
+  }),
+}
+
 /** Names the address that spans are sent to. OpenTelemetry itself reads its other variables. */
 export const tracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: HttpUrl(

@@ -1,98 +1,39 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { requireStopped } from '@courier/shared/cli/operator-commands.ts'
+import { createPool } from '@courier/shared/postgres/database.ts'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
-import pg from 'pg'
-import t, { type Test } from 'tap'
-import { findFreePort } from '../dev/ports.ts'
+import t from 'tap'
 import { root } from '../dev/settings.ts'
-import { cloneDatabase, makeFolder, type TestDatabase } from '../dev/test-database.ts'
-import { waitUntil } from './courier.ts'
+import { cloneDatabase, makeFolder } from '../dev/test-database.ts'
 import { testJourney } from './journey.ts'
+import { startPgBouncer, whyNoPgBouncer } from './pgbouncer.ts'
 import { applyDemo, startStack } from './stack.ts'
 
-const program = process.env.PGBOUNCER ?? 'pgbouncer'
-const version = /PgBouncer (\d+)\.(\d+)/.exec(spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout ?? '')
-/** Skips versions before 1.21, in which prepared statements do not work in transaction mode. */
-const skip =
-  Number(version?.[1]) > 1 || Number(version?.[2]) >= 21
-    ? false
-    : 'needs PgBouncer 1.21 or later: name one in PGBOUNCER'
+t.test(
+  'both services and their migrations work behind PgBouncer in transaction mode',
+  { skip: whyNoPgBouncer },
+  async t => {
+    const databases = { orders: await cloneDatabase(t, 'orders'), notifier: await cloneDatabase(t, 'notifier') }
+    const reroute = await startPgBouncer(t, Object.values(databases))
+    const stack = await startStack(t, {
+      ordersDatabase: databases.orders,
+      notifierDatabase: databases.notifier,
+      orders: {
+        ORDERS_DATABASE_URL: reroute(databases.orders.url),
+        ORDERS_MIGRATE_DATABASE_URL: reroute(databases.orders.ownerUrl),
+      },
+      notifier: {
+        NOTIFIER_DATABASE_URL: reroute(databases.notifier.url),
+        NOTIFIER_MIGRATE_DATABASE_URL: reroute(databases.notifier.ownerUrl),
+        RECIPIENT_PAUSE_SECONDS: '1',
+      },
+    })
+    await testJourney(t, await applyDemo(stack))
+  },
+)
 
-/** Follows docs/operators/scaling.md#pgbouncer, with two server connections for each role and database. */
-const settings = `
-pool_mode = transaction
-default_pool_size = 2
-max_prepared_statements = 200
-ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout
-server_login_retry = 1`
-
-/** Starts PgBouncer in front of these databases. Returns a function that turns an address into one through it. */
-const startPgBouncer = async (t: Test, databases: readonly TestDatabase[]) => {
-  const folder = makeFolder(t)
-  const port = await findFreePort()
-  const readName = (url: string): string => new URL(url).pathname.slice(1)
-  const entries = databases.map(({ url }) => `${readName(url)} = host=127.0.0.1 port=${new URL(url).port}`)
-  const users = databases.flatMap(({ url, ownerUrl }) => [url, ownerUrl]).map(url => new URL(url))
-  const list = [...new Set(users.map(({ username, password }) => `"${username}" "${password}"`))]
-  await writeFile(join(folder, 'users.txt'), list.join('\n'), { mode: 0o644 })
-  const lines = [
-    '[databases]',
-    ...entries,
-    '[pgbouncer]',
-    `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
-    `auth_type = plain\nauth_file = ${join(folder, 'users.txt')}`,
-    settings,
-  ]
-  await writeFile(join(folder, 'pgbouncer.ini'), lines.join('\n'))
-  // PgBouncer refuses to run as root.
-  const asUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
-  spawnSync('chmod', ['-R', 'a+rX', folder])
-  const child = spawn(program, [join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...asUser })
-  t.teardown(async () => {
-    child.kill('SIGKILL')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  })
-  const reroute = (url: string): string => Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href
-  const [first] = databases
-  await waitUntil('PgBouncer accepts connections', () => canConnect(reroute(first?.url ?? '')), Boolean)
-  return reroute
-}
-
-const canConnect = async (url: string): Promise<boolean> => {
-  const client = new pg.Client(url)
-  try {
-    await client.connect()
-    await client.query('select 1')
-    return true
-  } catch {
-    return false
-  } finally {
-    await client.end().catch(() => {})
-  }
-}
-
-t.test('both services and their migrations work behind PgBouncer in transaction mode', { skip }, async t => {
-  const databases = { orders: await cloneDatabase(t, 'orders'), notifier: await cloneDatabase(t, 'notifier') }
-  const reroute = await startPgBouncer(t, Object.values(databases))
-  const stack = await startStack(t, {
-    ordersDatabase: databases.orders,
-    notifierDatabase: databases.notifier,
-    orders: {
-      ORDERS_DATABASE_URL: reroute(databases.orders.url),
-      ORDERS_MIGRATE_DATABASE_URL: reroute(databases.orders.ownerUrl),
-    },
-    notifier: {
-      NOTIFIER_DATABASE_URL: reroute(databases.notifier.url),
-      NOTIFIER_MIGRATE_DATABASE_URL: reroute(databases.notifier.ownerUrl),
-      RECIPIENT_PAUSE_SECONDS: '1',
-    },
-  })
-  await testJourney(t, await applyDemo(stack))
-})
-
-t.test('a migration that fails behind PgBouncer leaves no lock behind', { skip }, async t => {
+t.test('a migration that fails behind PgBouncer leaves no lock behind', { skip: whyNoPgBouncer }, async t => {
   const database = await cloneDatabase(t, 'orders')
   const reroute = await startPgBouncer(t, [database])
   const folder = makeFolder(t)
@@ -102,4 +43,30 @@ t.test('a migration that fails behind PgBouncer leaves no lock behind', { skip }
   const migrations = join(root, 'services/orders/core/database/migrations')
   const { username } = new URL(database.url)
   t.strictSame(await Promise.all([1, 2, 3].map(() => migrate(url, migrations, username))), [[], [], []])
+})
+
+t.test('`restored` ignores what only PgBouncer holds, and names other clients', { skip: whyNoPgBouncer }, async t => {
+  const database = await cloneDatabase(t, 'orders')
+  const through = (await startPgBouncer(t, [database]))(database.url)
+  const open = (url: string, name: string) => {
+    const pool = createPool({ url, name, connections: 2 })
+    t.teardown(() => pool.end().catch(() => {}))
+    return pool
+  }
+  const [service, admin, direct] = [open(through, 'orders'), open(through, 'admin'), open(database.url, 'admin')]
+  const work = () => Promise.all([1, 2].map(() => service.query('select pg_sleep(0.1)')))
+  await work()
+  await t.rejects(requireStopped(direct, 'orders'), {
+    message: /^orders runs .+ \(a client at 127\.0\.0\.1 port \d+: idle/,
+  })
+  const working = setInterval(work, 500)
+  await t.rejects(requireStopped(admin, 'orders'), {
+    message: /^orders runs .+ \(the pooler at 127\.0\.0\.1 port \d+: /,
+  })
+  clearInterval(working)
+  await work()
+  await service.end()
+  const held = `select from pg_stat_activity where application_name = 'orders' and datname = current_database()`
+  t.ok((await direct.query(held)).rowCount, 'PgBouncer holds a connection of the service')
+  await requireStopped(admin, 'orders')
 })

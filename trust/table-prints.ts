@@ -1,11 +1,14 @@
 type Rows = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
 
-/** Finds the tables and views of a service in the catalogue, including new ones, except the lists of migrations. */
+/**
+ * Finds the tables and views of a service in the catalogue, including new ones, except those that belong to no tenant:
+ * the lists of migrations and the row about the server.
+ */
 export const findTables = async (rows: Rows): Promise<string[]> =>
   (
     await rows(`select relname from pg_class where relnamespace = 'public'::regnamespace
       and relkind in ('r', 'p', 'v', 'm')
-      and relname not like 'kysely%' order by relname`)
+      and relname not like 'kysely%' and relname <> 'history' order by relname`)
   ).map(row => String(row.relname))
 
 /** Lists the tables that record the use of a token, which changes nobody's data, and those that tenants share. */

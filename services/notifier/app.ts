@@ -4,7 +4,7 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { faceRoutes } from '@courier/shared/edge/portal-face.ts'
 import { createServer, type Edge } from '@courier/shared/edge/server.ts'
-import { checkReachable } from '@courier/shared/postgres/database.ts'
+import { guardHistory } from '@courier/shared/postgres/history.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
 import { Registry } from 'prom-client'
 import { api, findTag } from './api.ts'
@@ -29,6 +29,8 @@ export interface NotifierOptions extends Edge, Engine {
   /** undefined: all. */
   capabilities?: Capabilities | undefined
   tracer?: Tracer | undefined
+  /** Says that a promoted standby has every acknowledged write. */
+  hasSynchronousStandby?: boolean
   /** Names the address at which browsers reach orders, for the console. */
   ordersPublicUrl: string
   serviceToken: string
@@ -44,7 +46,8 @@ export const createNotifier = async (options: NotifierOptions) => {
   const registry = new Registry()
   const counters = createCounters(registry)
   const keys = createKeyCheck(pool, keyring, logger)
-  const isReady = () => checkReachable(pool).then(keys.ready)
+  const history = guardHistory(pool, { logger, isSynchronous: options.hasSynchronousStandby ?? false })
+  const isReady = () => history.check().then(keys.ready)
   const app = await createServer({ ...options, api, registry, isReady })
   app.addHook('onRoute', route => {
     const tag = findTag(route.url)
@@ -96,6 +99,6 @@ export const createNotifier = async (options: NotifierOptions) => {
     await staff.register(conversationRoutes, { pool })
     for (const { routes } of started) if (routes?.staff) await staff.register(routes.staff)
   })
-  const workers = [...Object.values(coreWorkers), ...started.flatMap(one => one.workers ?? [])]
+  const workers = [...Object.values(coreWorkers), ...started.flatMap(one => one.workers ?? []), history.worker]
   return { app, workers, coreWorkers }
 }

@@ -1,5 +1,6 @@
 import { CapabilityNames } from '@courier/shared/capabilities.ts'
 import {
+  failoverSettings,
   LogLevel,
   Port,
   PositiveInteger,
@@ -54,6 +55,7 @@ const properties = {
   ...capabilitySettings,
   ...requestSettings,
   ...tracingSettings,
+  ...failoverSettings,
   ...demonstrationSettings,
   ORDERS_PUBLIC_URL: PublicUrl('the URL at which browsers reach orders; without it ORDERS_PORT on this machine'),
   DEMO_ACCESS_TOKEN: Type.Optional(Type.String({ secret: true, description: 'the access token of the demo account' })),

@@ -36,6 +36,7 @@ const capabilities = await loadCapabilities(all, settings.NOTIFIER_CAPABILITIES)
 const { app, workers } = await createNotifier({
   capabilities,
   pool,
+  hasSynchronousStandby: settings.SYNCHRONOUS_STANDBY === 'true',
   logger,
   keyring,
   api,

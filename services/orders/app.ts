@@ -6,7 +6,6 @@ import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { faceRoutes } from '@courier/shared/edge/portal-face.ts'
 import { createServer } from '@courier/shared/edge/server.ts'
-import { checkReachable } from '@courier/shared/postgres/database.ts'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { describeApi } from './api.ts'
@@ -48,7 +47,7 @@ export const createOrders = async ({ capabilities, ...options }: OrdersOptions) 
   const loaded = capabilities ?? (await loadCapabilities<Capability>(all, 'all'))
   const registry = new Registry()
   const api = describeApi(Object.assign({}, ...[...loaded.values()].map(({ sends }) => sends)))
-  const app = await createServer({ ...options, api, alias, registry, isReady: () => checkReachable(options.pool) })
+  const app = await createServer({ ...options, api, alias, registry, isReady: () => core.history.check() })
   watchPool(options.pool, registry)
   const started: Started[] = []
   const core = createCore(options, registry, joinPoints(loaded, started))
@@ -66,7 +65,7 @@ export const createOrders = async ({ capabilities, ...options }: OrdersOptions) 
   await app.register(staff => registerStaff(staff, core, addTo), { prefix: staffPrefix })
   await app.register(faceRoutes, { face: 'desk', path: '/desk' })
   await app.register(internal => registerInternal(internal, core, addTo))
-  const workers = started.flatMap(({ workers = [] }) => workers)
+  const workers = [...started.flatMap(({ workers = [] }) => workers), core.history.worker]
   return { app, relay: core.relay, workers, clients: started.flatMap(({ clients = [] }) => clients) }
 }
 

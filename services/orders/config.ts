@@ -1,5 +1,6 @@
 import { CapabilityNames } from '@courier/shared/capabilities.ts'
 import {
+  failoverSettings,
   LogLevel,
   Origins,
   Port,
@@ -49,6 +50,7 @@ const properties = {
   ...notifierSettings,
   ...requestSettings,
   ...tracingSettings,
+  ...failoverSettings,
   ...webhookSettings,
   ...demonstrationSettings,
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),

@@ -1,4 +1,5 @@
 import type { Edge } from '@courier/shared/edge/server.ts'
+import { guardHistory } from '@courier/shared/postgres/history.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { createSlices } from '@courier/shared/work-slices.ts'
@@ -22,6 +23,8 @@ import { createOrderFinder } from './core/tracking/read-orders.ts'
 
 export interface CoreOptions extends Edge {
   pool: pg.Pool
+  /** Says that a promoted standby has every acknowledged write. */
+  hasSynchronousStandby?: boolean
   logger: Logger
   /** Sends events to the notifier. */
   notifier: ServiceClient
@@ -61,6 +64,12 @@ export const createCore = (options: CoreOptions, registry: Registry, points: Poi
   const readSnapshots = createSnapshotReader(store, publicUrl)
   const relay = createRelay({ pool, logger, notifier, tracer, readSnapshots, ...countDeliveries(registry) })
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
+  const numbers = createWaybillNumbers(pool)
+  const onRestored = () => {
+    numbers.forget()
+    catalogues.forget()
+  }
+  const history = guardHistory(pool, { logger, isSynchronous: options.hasSynchronousStandby ?? false, onRestored })
   /** Wakes everything that waits for changes of the tenant's orders. */
   const onChanged = (tenant: string): void => {
     relay.wake(tenant)
@@ -78,7 +87,8 @@ export const createCore = (options: CoreOptions, registry: Registry, points: Poi
     openWholeList: createWholeLists(store),
     nextSlice: createSlices(),
     logins: createLogins(pool, options.login),
-    numbers: createWaybillNumbers(pool),
+    numbers,
+    history,
     writeBatch: createBatchWriter(pool, tracer),
     findHabits: createFindHabits(pool),
     onChanged,

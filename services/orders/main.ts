@@ -36,6 +36,7 @@ const capabilities = await loadCapabilities<Capability>(all, settings.ORDERS_CAP
 const { app, relay, workers, clients } = await createOrders({
   capabilities,
   pool,
+  hasSynchronousStandby: settings.SYNCHRONOUS_STANDBY === 'true',
   logger,
   notifier,
   messages,

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type pg from 'pg'
 import { listAudit } from '../postgres/audit.ts'
 import { createPool } from '../postgres/database.ts'
+import { isOnOtherHistory } from '../postgres/history.ts'
 import { print, printJson, printTable, readTime, UsageError } from './command-line.ts'
 import { requireTenant, revokeTokenById } from './token-commands.ts'
 
@@ -93,14 +95,42 @@ export const readPastTime = (option: string, text: string): Date => {
   return time
 }
 
-/** Throws UsageError while a process of `service` is connected to the database. */
+/** A running service uses a connection each second; a pooler keeps those of a stopped one open. */
+const quietSeconds = 5
+
+/** Lists the connections, except those that the pooler of this command's own connection keeps without use. */
+const connectionsSql = `
+  select client_addr is not distinct from inet_client_addr() and $2 as "isPooler", state,
+    concat(coalesce(host(client_addr), 'a local socket'), ' port ', client_port) as client
+  from pg_stat_activity
+  where datname = current_database() and application_name = $1 and pid <> pg_backend_pid()
+    and not ($2 and client_addr is not distinct from inet_client_addr() and state = 'idle'
+      and state_change < clock_timestamp() - make_interval(secs => ${quietSeconds}))`
+
+/**
+ * Throws UsageError while a process of `service` is connected to the database, unless the services wait for `restored`
+ * after a failover. Waits until a pooler's connections are quiet.
+ */
 export const requireStopped = async (pool: pg.Pool, service: string): Promise<void> => {
-  const { rowCount } = await pool.query(
-    'select from pg_stat_activity where datname = current_database() and application_name = $1',
-    [service],
-  )
-  if (rowCount) throw new UsageError(`${service} runs on this database: stop all its processes first`)
+  if (await isOnOtherHistory(pool)) return
+  const client = await pool.connect()
+  try {
+    const [{ pid }] = (await client.query('select pg_backend_pid() as pid')).rows
+    const isPooled = pid !== (client as unknown as { processID: number }).processID
+    for (let seconds = 0; ; seconds++) {
+      const { rows } = await client.query(connectionsSql, [service, isPooled])
+      if (rows.length === 0) return
+      if (seconds > quietSeconds || rows.some(({ isPooler, state }) => !isPooler || state !== 'idle'))
+        throw new UsageError(`${service} runs on this database: stop all its processes first (${listClients(rows)})`)
+      await sleep(1_000)
+    }
+  } finally {
+    client.release()
+  }
 }
+
+const listClients = (rows: readonly { client: string; state: string; isPooler: boolean }[]): string =>
+  rows.map(({ client, state, isPooler }) => `${isPooler ? 'the pooler' : 'a client'} at ${client}: ${state}`).join('; ')
 
 export const addAudit = (program: Command, withPool: WithPool) =>
   program

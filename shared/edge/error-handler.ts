@@ -11,6 +11,7 @@ import {
   toBody,
 } from '../errors/errors.ts'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
+import { UnusableDatabase } from '../postgres/history.ts'
 import { discardRefusedBody } from './connections.ts'
 
 /** Configures Fastify's router and the router here that finds allowed methods. */
@@ -63,6 +64,7 @@ const toHttpError = (error: FastifyError, { method }: FastifyRequest): HttpError
   const isInDoubt = error instanceof CommitInDoubt
   if (isInDoubt && !isSafe(method)) return httpError('outcome_unknown', inDoubt)
   const isClientError = error.statusCode !== undefined && error.statusCode < 500
+  if (error instanceof UnusableDatabase) return httpError('unavailable', error.message, { retryAfterSeconds: 5 })
   if (isInDoubt || (!isClientError && isUnavailable(error)))
     return httpError('unavailable', unavailable, { retryAfterSeconds: 1 })
   switch (error.statusCode) {

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { errorResponses, httpError, isHttpError } from '../errors/errors.ts'
+import { UnusableDatabase } from '../postgres/history.ts'
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { title: 'Healthy', examples: [{ status: 'ok' }] })
 
@@ -36,7 +37,8 @@ export const healthRoutes: FastifyPluginAsyncTypebox<{ isReady: () => Promise<un
     await isReady().catch(error => {
       if (isHttpError(error)) throw error
       request.log.warn({ err: error }, 'health.not_ready')
-      throw httpError('unavailable', 'The database cannot be reached.', { retryAfterSeconds: 1 })
+      const reason = error instanceof UnusableDatabase ? error.message : 'The database cannot be reached.'
+      throw httpError('unavailable', reason, { retryAfterSeconds: 1 })
     })
     return { status: 'ok' as const }
   })

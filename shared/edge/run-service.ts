@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { bypassesRowSecurity, isUnavailable } from '../postgres/database.ts'
+import { UnusableDatabase } from '../postgres/history.ts'
 import { UnsupportedPostgres } from '../postgres/migrate.ts'
 import type { Tracer } from '../traces.ts'
 
@@ -49,25 +50,41 @@ export const startTracer = async (
  * for a minute.
  */
 export const runService = async (service: Service): Promise<void> => {
-  const { app, pool, logger, workers } = service
+  const { app, logger, workers } = service
   closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {
     if (err) logger.fatal({ err }, 'process.failed')
     else logger.info({ signal }, 'process.stopping')
     await stopService(service)
     logger.info('process.stopped')
   })
+  const fail: Fail = err => {
+    logger.fatal({ err }, `process.cannot_start${findRemedy(err, service)}`)
+    process.exit(1)
+  }
   try {
     const applied = await whenReachable(service.migrate, logger)
     if (applied.length > 0) logger.info({ applied }, 'database.migrated')
+    await checkDatabase(service, fail)
+    await app.listen({ host: service.host, port: service.port })
+    for (const worker of workers) worker.start()
+  } catch (err) {
+    fail(err)
+  }
+}
+
+type Fail = (err: unknown) => void
+
+/** Checks the database, again and again while an operator must act first: readiness says so meanwhile. */
+const checkDatabase = async (service: Service, fail: Fail): Promise<void> => {
+  const { pool, logger } = service
+  try {
     const bypasses = await whenReachable(() => bypassesRowSecurity(pool), logger)
     if (bypasses) logger.warn('database.row_security_bypassed: connect as an ordinary role')
     const problem = await whenReachable(service.findProblem, logger)
     if (problem !== undefined) throw new CannotStart(problem)
-    await app.listen({ host: service.host, port: service.port })
-    for (const worker of workers) worker.start()
   } catch (err) {
-    logger.fatal({ err }, `process.cannot_start${findRemedy(err, service)}`)
-    process.exit(1)
+    if (!(err instanceof UnusableDatabase)) throw err
+    setTimeout(() => checkDatabase(service, fail).catch(fail), 1_000).unref()
   }
 }
 
@@ -94,7 +111,7 @@ export const whenReachable = async <Result>(
     try {
       return await action()
     } catch (err) {
-      if (!isUnavailable(err) || performance.now() > giveUpAt) throw err
+      if (!isUnavailable(err) || err instanceof UnusableDatabase || performance.now() > giveUpAt) throw err
       logger.warn({ code: (err as NodeJS.ErrnoException).code }, 'database.waiting: Postgres cannot be reached yet')
       await delay(between * 1000)
     }

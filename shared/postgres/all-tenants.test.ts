@@ -46,7 +46,10 @@ t.test('only files of shared/postgres open a transaction or set what it may see'
   const findNaming = (words: RegExp) => productFiles.filter(file => words.test(readText(file))).sort()
   t.same(findNaming(/\binTransaction\b/), ['shared/postgres/all-tenants.ts', 'shared/postgres/database.ts'])
   t.same(findNaming(/app\.all_tenants/), ['shared/postgres/all-tenants.ts'])
-  t.same(findNaming(/'app\.tenant'|set local app\.tenant/), ['shared/postgres/database.ts'])
+  t.same(findNaming(/'app\.tenant'|set local app\.tenant/), [
+    'shared/postgres/database.ts',
+    'shared/postgres/history.ts',
+  ])
 })
 
 const select = 'select tenant_id from channels order by tenant_id'

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { findGuard, stampSql, UnusableDatabase } from './history.ts'
 import { makePatient, whenSilent } from './patience.ts'
 import { PipelinedClient } from './pipelined.ts'
 import { inTenantShare } from './tenant-share.ts'
@@ -147,11 +148,12 @@ export const inTransaction = async <Tables, Result>(
   action: (tx: TenantTransaction<Tables>) => Promise<Result>,
   { keeps = () => true, beginning = ['begin'] }: Keeps<Result> & { beginning?: readonly string[] } = {},
 ): Promise<Result> => {
-  const client = await pool.connect()
+  const client = await connect(pool)
   try {
-    begin(client, beginning, settings)
+    const stamp = begin(client, beginning, settings, pool)
     const result = await action(bind(client))
     const isKept = keeps(result)
+    if (stamp) await findGuard(pool)?.confirm(client, (await stamp).rows[0]?.stamp)
     const { command } = await client.query(isKept ? 'commit' : 'rollback').catch(error => {
       closeIfSilent(pool, error)
       // A commit that Postgres refuses is rolled back: only a lost connection leaves the outcome unknown.
@@ -163,9 +165,18 @@ export const inTransaction = async <Tables, Result>(
     return result
   } catch (error) {
     closeIfSilent(pool, error)
-    await abandon(client)
+    await abandon(client, error)
     throw error
   }
+}
+
+/** Takes a connection, unless the database must not be used now. */
+const connect = async (pool: pg.Pool): Promise<pg.PoolClient> => {
+  const client = await pool.connect()
+  const blocked = findGuard(pool)?.blocked
+  if (!blocked) return client
+  client.release(blocked)
+  throw blocked
 }
 
 /**
@@ -178,7 +189,7 @@ export const readInTenant = <Row extends pg.QueryResultRow>(
   query: pg.QueryConfig,
 ): Promise<Row[]> =>
   inTenantShare(pool, tenant, async () => {
-    const client = await pool.connect()
+    const client = await connect(pool)
     try {
       begin(client, ['begin read only'], { 'app.tenant': tenant })
       const reading = client.query<Row>(query)
@@ -188,7 +199,7 @@ export const readInTenant = <Row extends pg.QueryResultRow>(
       return rows
     } catch (error) {
       closeIfSilent(pool, error)
-      await abandon(client)
+      await abandon(client, error)
       throw error
     }
   })
@@ -216,9 +227,10 @@ type LocalSettings = Readonly<Record<string, string>>
 /**
  * Starts a transaction with these settings. The first queries follow in the same write. Each setting is a query of its
  * own: Citus passes the whole text of its query on to its nodes. When one of them fails, the connection ends: later
- * queries would run outside the transaction.
+ * queries would run outside the transaction. Through a pooler returns the stamp of the server, read by the statement
+ * that makes the settings.
  */
-const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): void => {
+const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings, pool?: pg.Pool) => {
   const pipelined = toPipelined(client)
   const onEnded = watchBegin(client)
   const onFailed = (error: Error): void => {
@@ -227,8 +239,25 @@ const begin = (client: pg.PoolClient, statements: readonly string[], settings: L
   }
   for (const [index, text] of statements.entries())
     pipelined.send(text, text, { onFailed, onEnded: index === 0 ? onEnded : undefined })
+  const guard = pool && findGuard(pool)
+  const isStamped = guard?.isPooled(client) ?? false
+  // Citus keeps set_config of a select on its coordinator.
+  const stamped = isStamped && !guard?.isCitus ? settings : {}
+  const stamp = isStamped ? readStamp(client, stamped) : undefined
   for (const [name, value] of Object.entries(settings))
-    pipelined.send(`set local ${name} = ${pg.escapeLiteral(value)}`, '', { onFailed })
+    if (!(name in stamped)) pipelined.send(`set local ${name} = ${pg.escapeLiteral(value)}`, '', { onFailed })
+  return stamp
+}
+
+/** Makes the settings and reads the stamp of the server, in one statement. */
+const readStamp = (client: pg.PoolClient, settings: LocalSettings) => {
+  const names = Object.keys(settings)
+  const making = names.map((name, index) => `set_config('${name}', $${index + 1}, true), `)
+  const text = `select ${making.join('')}${stampSql} as stamp`
+  const stamp = client.query<{ stamp: string }>({ name: `stamp ${names}`, text, values: Object.values(settings) })
+  // An error rejects the statements after it, too.
+  stamp.catch(() => {})
+  return stamp
 }
 
 const toPipelined = (client: pg.PoolClient) => client as unknown as PipelinedClient
@@ -237,12 +266,16 @@ const toPipelined = (client: pg.PoolClient) => client as unknown as PipelinedCli
 const watchBegin = (client: pg.PoolClient): (() => void) =>
   whenSilent(() => findStream(client).destroy(new Error('query read timeout')))
 
-/** Rolls back and releases the connection; a broken connection is discarded. */
-const abandon = (client: pg.PoolClient): Promise<void> =>
+/** Rolls back and releases the connection; one that is broken, or leads to an unusable database, is discarded. */
+const abandon = (client: pg.PoolClient, error: unknown): Promise<void> =>
   client.query('rollback').then(
-    () => client.release(),
+    () => client.release(isUseless(error)),
     broken => client.release(broken),
   )
+
+/** Returns true for a server that only reads, and for a session that a pooler lost. */
+const isUseless = (error: unknown): boolean =>
+  error instanceof UnusableDatabase || /^(25006|26000|08...)$/.test(String((error as { code?: unknown })?.code))
 
 const findStream = (client: pg.PoolClient): Socket =>
   (client as unknown as { connection: { stream: Socket } }).connection.stream
@@ -281,16 +314,17 @@ export const retryDeadlocks = async <Result>(run: () => Promise<Result>, retries
   })
 
 const unavailableCodes =
-  /^(08...|57P0.|53...|57014|55P03|25P03|ECONN.*|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/
+  /^(08...|25006|26000|57P0.|53...|57014|55P03|25P03|ECONN.*|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/
 const unavailableWords =
   /connection terminated|timeout exceeded when trying to connect|not queryable|connection error|query read timeout/i
 
 /**
- * Returns true if a later attempt may succeed: Postgres cannot be reached, starts or stops, is out of connections or
- * took too long.
+ * Returns true if a later attempt may succeed: Postgres cannot be reached, starts or stops, only reads, is out of
+ * connections or took too long, or a pooler lost the session.
  */
 export const isUnavailable = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false
+  if (error instanceof UnusableDatabase) return true
   if (error instanceof AggregateError) return error.errors.some(isUnavailable)
   const { code } = error as Error & { code?: unknown }
   return unavailableCodes.test(String(code)) || unavailableWords.test(error.message)
@@ -298,10 +332,6 @@ export const isUnavailable = (error: unknown): boolean => {
 
 /** Returns true if the database was lost, before or while a transaction committed. */
 export const isLost = (error: unknown): boolean => error instanceof CommitInDoubt || isUnavailable(error)
-
-/** Rejects when the database is silent: within two seconds for a connection, and two more for the query. */
-export const checkReachable = (pool: pg.Pool): Promise<unknown> =>
-  pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
 
 /** Returns true if the current role, for example a superuser, bypasses row-level security. */
 export const bypassesRowSecurity = async (pool: pg.Pool): Promise<boolean> => {

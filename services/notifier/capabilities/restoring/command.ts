@@ -1,5 +1,6 @@
 import { print, printJson, printTable } from '@courier/shared/cli/command-line.ts'
 import { readPastTime, requireStopped } from '@courier/shared/cli/operator-commands.ts'
+import { acceptHistory } from '@courier/shared/postgres/history.ts'
 import type { Command } from 'commander'
 import type { Connections } from '../../capability.ts'
 import { markRestored } from './restored.ts'
@@ -20,7 +21,9 @@ export const addRestored = (program: Command, { withPool }: Connections): Comman
       const lostAt = until === undefined ? new Date() : readPastTime('--until', until)
       const tenants = await withPool(async pool => {
         await requireStopped(pool, 'notifier')
-        return markRestored(pool, lostAt, dryRun)
+        const tenants = await markRestored(pool, lostAt, dryRun)
+        if (!dryRun) await acceptHistory(pool)
+        return tenants
       })
       if (json) return printJson({ dry_run: dryRun, until: lostAt, tenants })
       const table = tenants.map(tenant => ({ ...tenant }))

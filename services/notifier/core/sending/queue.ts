@@ -1,4 +1,5 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { remember } from '@courier/shared/postgres/history.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { claimMessages } from './claim.ts'
@@ -28,6 +29,8 @@ const sweepMilliseconds = 1_000
 
 /** A claimed message that gets no slot in the window within this time is queued again. */
 const claimedMilliseconds = 500
+
+const isClaimedSql = 'select from messages where tenant_id = $1 and message_id = $2 and fence >= $3'
 
 type Step = 'claim' | 'store' | 'sweep'
 
@@ -130,6 +133,9 @@ export class Queue {
       if ((await this.#options.mayClaim?.()) === false) return false
       const { messages, blocked, hasMore, now } = await claimMessages(pool, options)
       inDoubt = []
+      const last = messages.at(-1)
+      if (last)
+        remember(pool, 'claim', { tenant: last.tenant, text: isClaimedSql, values: [last.tenant, last.id, last.fence] })
       const at = performance.now()
       this.#throughput.recordClaim(at - begun)
       for (const message of messages) this.#claimed.push({ message, at })

@@ -1,6 +1,7 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { readPastTime, requireStopped, type WithPool } from '@courier/shared/cli/operator-commands.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
+import { acceptHistory } from '@courier/shared/postgres/history.ts'
 import { Type } from '@sinclair/typebox'
 import type { Command } from 'commander'
 import type { Capabilities } from '../../capability.ts'
@@ -28,7 +29,9 @@ export const addRestored = (program: Command, withPool: WithPool, loaded: Capabi
       const notifier = createServiceClient({ baseUrl: notifierUrl(known), serviceToken: known.SERVICE_TOKEN })
       const tenants = await withPool(async pool => {
         if (options.skip !== 0) await requireStopped(pool, 'orders')
-        return recover(pool, { ...options, notifier })
+        const tenants = await recover(pool, { ...options, notifier })
+        if (options.skip !== 0 && !dryRun) await acceptHistory(pool)
+        return tenants
       }).finally(() => notifier.close())
       printRestored(tenants, dryRun, json)
     })

@@ -1,6 +1,7 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
+import { remember } from '@courier/shared/postgres/history.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
@@ -51,6 +52,7 @@ export type Booked =
   | { kind: 'busy' }
 
 const maxAttempts = 20
+const isBookedSql = 'select from orders where tenant_id = $1 and waybill_number = $2'
 
 /**
  * Creates all orders of a batch, or creates none and returns every error (docs/merchants/contract.md#errors). Tries
@@ -71,7 +73,10 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
       const found = { batch: verdict.batch, waybills, warnings: suspicions.warnings }
       const duplicates = chooseCheck(catalogue, waybills.length)
       const written = await writeBatch(tenant, { ...booking, ...found, version: catalogue.version, duplicates })
-      if (written.kind === 'written') return { kind: 'booked', waybills, warnings: written.warnings, replayed: false }
+      if (written.kind === 'written') {
+        remember(pool, 'order', { tenant, text: isBookedSql, values: [tenant, waybills.at(-1)] })
+        return { kind: 'booked', waybills, warnings: written.warnings, replayed: false }
+      }
       isTaken = written.kind === 'taken'
     }
     const explained = await explain(dependencies, booking, checked, numbered)

@@ -1,4 +1,5 @@
 import { inTenant, query, withoutDoubt } from '@courier/shared/postgres/database.ts'
+import { findGuard, remember } from '@courier/shared/postgres/history.ts'
 import type pg from 'pg'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { WaybillFormat } from '../catalogue/waybill-format.ts'
@@ -32,7 +33,12 @@ export const createWaybillNumbers = (pool: pg.Pool) => {
   const refill = async (stock: Stock, tenant: string, format: WaybillFormat, count: number): Promise<void> => {
     const size = Math.max(count, blockSize(format))
     // Numbers whose reservation has an unknown outcome become a gap: no order was changed.
-    const next = await inTenant(pool, tenant, (tx: Tx) => reserveNumbers(tx, tenant, size)).catch(withoutDoubt)
+    const next = await inTenant(pool, tenant, async (tx: Tx) => {
+      const first = await reserveNumbers(tx, tenant, size)
+      await findGuard(pool)?.requireNodes(tx.client)
+      return first
+    }).catch(withoutDoubt)
+    remember(pool, 'waybill numbers', { tenant, text: isReservedSql, values: [tenant, next + size] })
     const end = Math.min(stock.end, format.capacity)
     for (let number = stock.next; number < end; number++) stock.spare.push(format.waybill(number))
     Object.assign(stock, { next, end: next + size })
@@ -58,6 +64,8 @@ export const createWaybillNumbers = (pool: pg.Pool) => {
         await stock.refill
       }
     },
+    /** Forgets the reserved waybills: a restored database may reserve them again. */
+    forget: (): void => stocks.clear(),
     /** Takes back reserved waybills that were not used: they come next. */
     release: (tenant: string, format: WaybillFormat, waybills: readonly string[]): void => {
       findStock(tenant, format).spare.unshift(...waybills)
@@ -68,6 +76,8 @@ export const createWaybillNumbers = (pool: pg.Pool) => {
 /** Makes refills rare: a block is a ten-thousandth of the format, but between 1 and 10,000 numbers. */
 export const blockSize = ({ capacity }: WaybillFormat): number =>
   Math.min(10_000, Math.max(1, Math.floor(capacity / 10_000)))
+
+const isReservedSql = 'select from waybill_counters where tenant_id = $1 and next_number >= $2'
 
 /** Returns the first of `count` numbers that no other process gets. */
 export const reserveNumbers = async (tx: Tx, tenant: string, count: number): Promise<number> => {

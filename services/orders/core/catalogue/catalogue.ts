@@ -98,7 +98,9 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
       this.set(cache.calculatedSize)
     },
   })
-  return { current, reload, since, known, fresh, keep }
+  /** Forgets all: a version that was lost may come again with other contents. */
+  const forget = () => cache.clear()
+  return { current, reload, since, known, fresh, keep, forget }
 }
 
 /**

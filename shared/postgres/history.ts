@@ -1,0 +1,255 @@
+// Notices that the database may lack writes that were acknowledged, as after a failover to an asynchronous standby
+// (docs/operators/failover.md). A connection to Postgres itself stays on one server: it is checked when it opens. One
+// through a pooler may move to another server: each transaction compares the server's stamp before it commits.
+import pg from 'pg'
+import type { Logger } from 'pino'
+import { pollWorker } from '../poll-worker.ts'
+
+/** Is thrown for a database that must not be used now. Callers may read the message, which says why. */
+export class UnusableDatabase extends Error {
+  override name = 'UnusableDatabase'
+}
+
+const readsOnly =
+  'The database does not accept writes: it is a standby, or default_transaction_read_only is on. Nothing was changed; repeat the request later.'
+const mayHaveLost =
+  'The service waits for its operator: the database may lack acknowledged writes since a failover. Nothing was changed; repeat the request later.'
+
+/** Describes an acknowledged write by a query of its tenant that returns a row while the database has the write. */
+interface Acknowledged {
+  readonly tenant: string
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+const newest = new WeakMap<pg.Pool, Map<string, Acknowledged>>()
+
+/** Remembers the newest acknowledged write of a kind, to look for it after a failover. */
+export const remember = (pool: pg.Pool, kind: string, write: Acknowledged): void => {
+  const writes = newest.get(pool) ?? new Map<string, Acknowledged>()
+  newest.set(pool, writes.set(kind, write))
+}
+
+const timelineSql = `case when not pg_is_in_recovery() then substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) end`
+const serverSql = `(select system_identifier from pg_control_system()) || '/' || ${timelineSql}`
+/** Changes with each promotion and each start of the server; costs less than `serverSql`. */
+export const stampSql = `concat(${timelineSql}, ' ', pg_postmaster_start_time())`
+
+interface State {
+  /** Identifies the histories of all nodes, or is null on a standby. */
+  readonly server: string | null
+  /** Is the server on which the services acknowledge writes; empty in a new database. */
+  readonly known: string
+  readonly is_lost: boolean
+  readonly restored_at: Date
+  readonly is_synchronous: boolean
+  readonly is_citus: boolean
+  readonly reads_only: boolean
+  readonly stamp: string
+  readonly pid: number
+}
+
+const stateSql = `
+  select ${serverSql} as server, h.server as known, is_lost, restored_at, pg_backend_pid() as pid, ${stampSql} as stamp,
+    current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') not in ('off', 'local')
+      as is_synchronous,
+    current_setting('transaction_read_only') = 'on' as reads_only,
+    current_setting('citus.shard_count', true) is not null as is_citus
+  from history h`
+
+/** Leaves out nodes that do not respond: their tenants wait for them anyway. */
+const nodesSql = `select string_agg(result, ',' order by nodeid) as server
+  from run_command_on_all_nodes($$ select ${serverSql} $$) where success and result <> ''`
+
+type Queryable = Pick<pg.PoolClient, 'query'>
+
+const readState = async (client: Queryable, query_timeout?: number): Promise<State> => {
+  const patient = (text: string) => ({ text, query_timeout }) as pg.QueryConfig
+  const [state] = (await client.query<State>(patient(stateSql))).rows
+  if (!state) throw new Error('the table history has no row')
+  if (!state.is_citus || state.server === null) return state
+  const [nodes] = (await client.query(patient(nodesSql))).rows
+  return { ...state, server: nodes?.server ?? state.server }
+}
+
+const readTimelines = (servers: string) =>
+  new Map(servers.split(',').map(server => server.split('/') as [id: string, timeline: string]))
+
+/** Returns true if a server of `known` is left, and none has another timeline. Nodes of Citus come and go. */
+const isSameHistory = (known: string, now: string): boolean => {
+  const timelines = readTimelines(now)
+  const common = [...readTimelines(known)].filter(([id]) => timelines.has(id))
+  return common.length > 0 && common.every(([id, timeline]) => timelines.get(id) === timeline)
+}
+
+/** Keeps the timelines of nodes that do not respond now. */
+const mergeNodes = (known: string, now: string): string =>
+  [...readTimelines(known), ...readTimelines(now)]
+    .reduce((servers, [id, timeline]) => servers.set(id, timeline), new Map<string, string>())
+    .entries()
+    .filter(([id]) => id !== '')
+    .map(server => server.join('/'))
+    .toArray()
+    .join()
+
+interface GuardOptions {
+  readonly logger: Logger
+  /** Says that a promoted standby has every acknowledged write. */
+  readonly isSynchronous: boolean
+  /** Forgets what this process keeps of the lost history. */
+  readonly onRestored?: () => void
+}
+
+class HistoryGuard {
+  /** Is set while this process must not use the database. */
+  blocked: UnusableDatabase | undefined
+  isCitus = false
+  readonly #pool: pg.Pool
+  readonly #options: GuardOptions
+  readonly #pooled = new WeakSet<object>()
+  /** Holds what the last check found that succeeded. */
+  #last: State | undefined
+  readonly worker
+
+  constructor(pool: pg.Pool, options: GuardOptions) {
+    this.#pool = pool
+    this.#options = options
+    const run = () => this.check()
+    this.worker = pollWorker({ name: 'history.check', everySeconds: 1, logger: options.logger, run })
+  }
+
+  isPooled(client: pg.PoolClient): boolean {
+    return this.#pooled.has(client)
+  }
+
+  /**
+   * Throws UnusableDatabase unless the database accepts writes and has all that this process acknowledged. Rejects
+   * within seconds when the database is silent.
+   */
+  async check(): Promise<void> {
+    const client = await this.#pool.connect()
+    try {
+      const { reads_only } = await this.verify(client, 2_000)
+      if (reads_only) throw new UnusableDatabase(readsOnly)
+      client.release()
+    } catch (error) {
+      client.release(error as Error)
+      throw error
+    }
+  }
+
+  /** Checks the server of a connection outside a transaction. */
+  async verify(client: pg.PoolClient, milliseconds?: number): Promise<State> {
+    const state = await readState(client, milliseconds)
+    if (state.pid !== (client as unknown as { processID: number }).processID) this.#pooled.add(client)
+    if (state.server === null) throw new UnusableDatabase(readsOnly)
+    if (this.#last && state.restored_at > this.#last.restored_at) this.#forget()
+    if (!this.#isUnchanged(state)) await this.#requireAll(client, state)
+    const server = state.is_citus ? mergeNodes(this.#last?.server ?? state.known, state.server) : state.server
+    if (server !== state.known && !(await this.#moveOn(client, state.known, server))) return this.verify(client)
+    this.#last = { ...state, server }
+    this.isCitus = state.is_citus
+    if (this.blocked) this.#options.logger.info({ server: state.server }, 'history.accepted')
+    this.blocked = undefined
+    return state
+  }
+
+  /** Is called before a commit through a pooler, in its transaction, with the stamp of the server. */
+  async confirm(client: pg.PoolClient, stamp: string | undefined): Promise<void> {
+    if (stamp === this.#last?.stamp) return
+    await this.require(client)
+  }
+
+  /** Checks all nodes of Citus: one may have failed over behind a connection that was checked. */
+  async requireNodes(client: Queryable): Promise<void> {
+    if (this.isCitus) await this.require(client)
+  }
+
+  /** Throws UnusableDatabase, in a transaction, unless its server has the history that this process knows. */
+  async require(client: Queryable): Promise<void> {
+    const state = await readState(client)
+    if (state.server === null) throw new UnusableDatabase(readsOnly)
+    if (!this.#last || !this.#isUnchanged(state)) {
+      this.worker.wake()
+      throw this.blocked ?? new UnusableDatabase(mayHaveLost)
+    }
+    this.#last = { ...state, server: this.#last.server }
+  }
+
+  #isUnchanged({ is_lost, known, server }: State): boolean {
+    const last = this.#last?.server ?? known
+    return !is_lost && server !== null && isSameHistory(known, server) && isSameHistory(last, server)
+  }
+
+  /** Blocks this process unless another server has all acknowledged writes. */
+  async #requireAll(client: pg.PoolClient, { known, server, is_lost }: State): Promise<void> {
+    const isMissing = !(await this.#hasNewest(client))
+    // Other processes, whose newest writes may be older, stop too.
+    if (isMissing && !is_lost) await client.query('update history set is_lost = true')
+    const isComplete = known === '' || this.#options.isSynchronous || this.#last?.is_synchronous === true
+    const mayGoOn = isComplete || isSameHistory(known, server ?? '')
+    if (is_lost || isMissing || !mayGoOn) throw this.#block({ known, server, is_missing: isMissing })
+  }
+
+  /** Returns false if another process changed the row: it may have found that writes are lost. */
+  async #moveOn(client: pg.PoolClient, known: string, server: string): Promise<boolean> {
+    const text = 'update history set server = $1 where server = $2 and not is_lost'
+    const { rowCount } = await client.query(text, [server, known])
+    if (known !== '' && rowCount) this.#options.logger.warn({ known, server }, 'history.moved_on')
+    return Boolean(rowCount)
+  }
+
+  /** Returns false if one of the newest writes that this process acknowledged is missing. */
+  async #hasNewest(client: pg.PoolClient): Promise<boolean> {
+    for (const { tenant, text, values } of newest.get(this.#pool)?.values() ?? []) {
+      await client.query('begin read only')
+      await client.query(`set local app.tenant = ${pg.escapeLiteral(tenant)}`)
+      const { rowCount } = await client.query(text, [...values])
+      await client.query('rollback')
+      if (rowCount === 0) return false
+    }
+    return true
+  }
+
+  #block(found: object): UnusableDatabase {
+    if (!this.blocked)
+      this.#options.logger.error(
+        found,
+        'history.other: the database may lack acknowledged writes: run `restored` (docs/operators/failover.md)',
+      )
+    this.blocked ??= new UnusableDatabase(mayHaveLost)
+    return this.blocked
+  }
+
+  #forget(): void {
+    newest.delete(this.#pool)
+    this.#last = undefined
+    this.#options.onRestored?.()
+  }
+}
+
+const guards = new WeakMap<pg.Pool, HistoryGuard>()
+
+export const findGuard = (pool: pg.Pool): HistoryGuard | undefined => guards.get(pool)
+
+/** Guards a pool. `worker` checks each second. */
+export const guardHistory = (pool: pg.Pool, options: GuardOptions) => {
+  const guard = new HistoryGuard(pool, options)
+  guards.set(pool, guard)
+  Object.assign(pool.options, { onConnect: (client: pg.PoolClient) => guard.verify(client) })
+  return guard
+}
+
+/** Returns true if the services wait because the server has another history than they know. */
+export const isOnOtherHistory = async (pool: pg.Pool): Promise<boolean> => {
+  const { server, known, is_lost } = await readState(pool as unknown as Queryable)
+  return server !== null && known !== '' && (is_lost || !isSameHistory(known, server))
+}
+
+/** Lets the services go on with the server as it is. */
+export const acceptHistory = async (pool: pg.Pool): Promise<void> => {
+  const { server } = await readState(pool as unknown as Queryable)
+  const text = `update history set server = $1, is_lost = false,
+    restored_at = greatest(clock_timestamp(), restored_at + interval '1 second')`
+  await pool.query(text, [server])
+}
