@@ -22,6 +22,9 @@ export const LogLevel = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal
   description: 'how much is logged',
 })
 
+const mustBePostgresUrl =
+  'be a postgres:// address of one host: a DNS name, HAProxy or PgBouncer that leads to the primary'
+
 /**
  * Describes a URL that never appears in an error: it holds a password. Refuses libpq's lists of hosts, which pg does
  * not try in turn.
@@ -29,11 +32,16 @@ export const LogLevel = oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal
 export const PostgresUrl = (description: string) =>
   Type.String({
     maxLength: 4096,
-    pattern: '^postgres(ql)?://(?=.)(?:[^/?#@]*@)?[^/?#@,]*(?:[/?#](?!.*[?&](host|port)=[^&]*(,|%2[Cc])).*)?$',
+    pattern: '^postgres(ql)?://.+',
     description,
     secret: true,
     isUrl: true,
-    must: 'be a postgres:// address of one host: a DNS name, HAProxy or PgBouncer that leads to the primary',
+    must: mustBePostgresUrl,
+    problem: (url: string, name: string) => {
+      const { host, searchParams } = new URL(url)
+      const hosts = [host, ...searchParams.getAll('host'), ...searchParams.getAll('port')]
+      return hosts.some(each => each.includes(',')) ? `${name} must ${mustBePostgresUrl} (${description})` : undefined
+    },
   })
 
 /** Authenticates the services to each other. */
@@ -200,7 +208,8 @@ const convert = (property: TSchema, text: string): unknown =>
 
 const findProblem = (name: string, property: TSchema, value: unknown): string | undefined => {
   if (value === undefined) return `${name} is missing: ${property.description}`
-  if (Value.Check(property, value) && (!property.isUrl || URL.canParse(String(value)))) return property.problem?.(value)
+  if (Value.Check(property, value) && (!property.isUrl || URL.canParse(String(value))))
+    return property.problem?.(value, name)
   const shown = property.secret ? '' : `, not ${JSON.stringify(value)}`
   return `${name} must ${property.must ?? `be a ${property.type}`}${shown} (${property.description})`
 }

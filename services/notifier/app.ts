@@ -5,6 +5,7 @@ import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { faceRoutes } from '@courier/shared/edge/portal-face.ts'
 import { createServer, type Edge } from '@courier/shared/edge/server.ts'
 import { guardHistory } from '@courier/shared/postgres/history.ts'
+import { watchFixes } from '@courier/shared/security-fixes.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
 import { Registry } from 'prom-client'
 import { api, findTag } from './api.ts'
@@ -54,6 +55,7 @@ export const createNotifier = async (options: NotifierOptions) => {
     if (tag) route.schema = { tags: [tag], ...route.schema }
   })
   watchPool(pool, registry)
+  watchFixes(pool, registry)
   registerGauges(pool, registry)
 
   const tokens = createTokenKeeper(pool, keyring)

@@ -6,6 +6,7 @@ import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { faceRoutes } from '@courier/shared/edge/portal-face.ts'
 import { createServer } from '@courier/shared/edge/server.ts'
+import { watchFixes } from '@courier/shared/security-fixes.ts'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { describeApi } from './api.ts'
@@ -49,6 +50,7 @@ export const createOrders = async ({ capabilities, ...options }: OrdersOptions) 
   const api = describeApi(Object.assign({}, ...[...loaded.values()].map(({ sends }) => sends)))
   const app = await createServer({ ...options, api, alias, registry, isReady: () => core.history.check() })
   watchPool(options.pool, registry)
+  watchFixes(options.pool, registry)
   const started: Started[] = []
   const core = createCore(options, registry, joinPoints(loaded, started))
   for (const { start } of loaded.values()) if (start) started.push(start(core))

@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { bypassesRowSecurity, isUnavailable } from '../postgres/database.ts'
 import { UnusableDatabase } from '../postgres/history.ts'
 import { UnsupportedPostgres } from '../postgres/migrate.ts'
+import { listMissingFixes } from '../security-fixes.ts'
 import type { Tracer } from '../traces.ts'
 
 /** Runs beside the HTTP application. `stop` finishes the work in progress, within the ten seconds of a shutdown. */
@@ -82,6 +83,7 @@ const checkDatabase = async (service: Service, fail: Fail): Promise<void> => {
     if (bypasses) logger.warn('database.row_security_bypassed: connect as an ordinary role')
     const problem = await whenReachable(service.findProblem, logger)
     if (problem !== undefined) throw new CannotStart(problem)
+    for (const text of await listMissingFixes(pool)) logger.warn(`process.outdated: ${text}`)
   } catch (err) {
     if (!(err instanceof UnusableDatabase)) throw err
     setTimeout(() => checkDatabase(service, fail).catch(fail), 1_000).unref()

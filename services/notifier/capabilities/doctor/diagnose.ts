@@ -1,5 +1,6 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { listMissingFixes } from '@courier/shared/security-fixes.ts'
 import { judgeNumber, judgeToken, wordFailure } from '../../core/channels/health.ts'
 import type { ChannelDependencies } from '../../core/channels/secrets.ts'
 import { findSilentSince } from '../../core/channels/silent.ts'
@@ -19,6 +20,7 @@ import {
   judgeStatuses,
   judgeSubscription,
   judgeTemplates,
+  judgeUpdates,
   type Line,
 } from './lines.ts'
 import { countRules, findSignals, listUnapproved } from './queries.ts'
@@ -51,6 +53,7 @@ export const diagnose = async (
     { check: 'inbound', ...judgeInbound(signals) },
     { check: 'templates', ...judgeTemplates(rules, unapproved) },
     { check: 'price', ...judgePrice(price) },
+    { check: 'updates', ...judgeUpdates(await listMissingFixes(dependencies.pool)) },
   ]
   return [...lines, ...known]
 }

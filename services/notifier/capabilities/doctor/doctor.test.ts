@@ -1,3 +1,4 @@
+import { listMissingFixes } from '@courier/shared/security-fixes.ts'
 import t, { type Test } from 'tap'
 import { commands } from '../../test/command-line.ts'
 import { messageTo, phoneNumberId, until } from '../../test/fixture.ts'
@@ -37,9 +38,12 @@ t.test('on a number that works every line is ok', async t => {
   queue.start()
   await call('POST', '/api/messages', messageTo('0770000101'))
   await post(envelope({ messages: [inbound()], statuses: [status({})] }, phoneNumberId))
-  const { price, version, ...others } = await diagnose()
+  const { price, version, updates, ...others } = await diagnose()
   t.same(new Set(Object.values(statesOf(others))), new Set(['ok']), JSON.stringify(others))
   t.match(price, { state: 'warning', text: /add a tariff/ })
+  const missing = await listMissingFixes(pool)
+  t.same(updates.state, missing.length > 0 ? 'warning' : 'ok')
+  for (const text of missing) t.ok(updates.text.includes(text), text)
   t.match(version.text, /^v17\.0 is set, and the API serves it as v21\.0, which ends on 2027-01-21/)
 })
 
@@ -151,14 +155,15 @@ t.test('shows how many people the portfolio may still reach', async t => {
   })
 })
 
-t.test('the version is judged by the one that serves, sixty days before it ends', t => {
+t.test('the version is judged by the one that serves, ninety days before it ends', t => {
   const judge = (asked: string, served: string | null, now: string) => judgeVersion(asked, served, new Date(now))
-  t.match(judge('v17.0', 'v21.0', '2026-11-01'), {
+  t.match(judge('v17.0', 'v21.0', '2026-10-20'), {
     isLate: false,
     text: /^v17\.0 is set, and the API serves it as v21\.0, which ends on 2027-01-21\.$/,
   })
-  t.match(judge('v17.0', 'v21.0', '2026-11-27'), { isLate: true, text: /Set MESSAGING_API_VERSION=v26\.0/ })
-  t.match(judge('v26.0', 'v26.0', '2026-11-27'), { isLate: false, text: 'v26.0 is set and served.' })
+  t.match(judge('v17.0', 'v21.0', '2026-11-27'), { isLate: true, text: /Set MESSAGING_API_VERSION=v27\.0/ })
+  t.match(judge('v27.0', 'v27.0', '2026-11-27'), { isLate: false, text: 'v27.0 is set and served.' })
+  t.match(judge('v25.0', 'v25.0', '2028-05-01'), { isLate: true, text: /ends on 2028-07-29/ })
   t.match(judge('v17.0', null, '2026-11-27'), { isLate: false, text: /did not say/ })
   t.end()
 })

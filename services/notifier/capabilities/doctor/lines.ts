@@ -21,6 +21,7 @@ export const checks = [
   'limit',
   'templates',
   'price',
+  'updates',
 ] as const
 const states = ['ok', 'warning', 'wrong'] as const
 
@@ -133,3 +134,9 @@ export const judgePrice = ({ amount, currency }: { amount: string | null; curren
   amount === null
     ? warning('The price of the next message is unknown: add a tariff for utility messages.')
     : ok(`The next utility message costs ${amount} ${currency}.`)
+
+/** Words what Node, Postgres and the table of fixes lack. */
+export const judgeUpdates = (missing: readonly string[]): Result =>
+  missing.length > 0
+    ? warning(`${missing.join('. ')}.`)
+    : ok('Node and Postgres have the newest security fixes that Courier knows of.')

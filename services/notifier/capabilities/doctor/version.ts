@@ -1,8 +1,17 @@
-/** Lists the last day of each version of the platform that ends soon (docs/contributors/messaging-api.md#versions). */
-const lastDays: Readonly<Record<string, string>> = { 'v21.0': '2027-01-21', 'v22.0': '2027-05-20' }
-/** Names a version without a known end, for the advice to those on an older one. */
-const current = 'v26.0'
-const warnDays = 60
+/**
+ * Lists the last day of each version whose end the platform had announced by 29 November 2026
+ * (docs/contributors/messaging-api.md#versions).
+ */
+const lastDays: Readonly<Record<string, string>> = {
+  'v21.0': '2027-01-21',
+  'v22.0': '2027-05-20',
+  'v23.0': '2027-10-08',
+  'v24.0': '2028-02-18',
+  'v25.0': '2028-07-29',
+}
+/** Names the newest version, without a known end, for the advice to those on an older one. */
+const current = 'v27.0'
+const warnDays = 90
 
 /** Words the version in force: the API serves a request of an ended version by the oldest one that is left. */
 export const judgeVersion = (asked: string, served: string | null, now: Date): { isLate: boolean; text: string } => {
