@@ -83,7 +83,8 @@ const checkDatabase = async (service: Service, fail: Fail): Promise<void> => {
     if (bypasses) logger.warn('database.row_security_bypassed: connect as an ordinary role')
     const problem = await whenReachable(service.findProblem, logger)
     if (problem !== undefined) throw new CannotStart(problem)
-    for (const text of await listMissingFixes(pool)) logger.warn(`process.outdated: ${text}`)
+    const missing = await whenReachable(() => listMissingFixes(pool), logger)
+    for (const text of missing) logger.warn(`process.outdated: ${text}`)
   } catch (err) {
     if (!(err instanceof UnusableDatabase)) throw err
     setTimeout(() => checkDatabase(service, fail).catch(fail), 1_000).unref()
