@@ -124,3 +124,13 @@ t.test('a sync of templates without a channel to sync names the problem', async 
   await rows('delete from channels')
   t.match(await errors(), /There is no channel yet/)
 })
+
+t.test('a message whose JSON has a key twice is refused', async t => {
+  const { call, rows } = await build(t)
+  const twice = JSON.stringify(messageTo('0770000101')).replace('{', '{"to":"0770000102",')
+  t.match(await call('POST', '/api/messages', twice), {
+    status: 400,
+    body: { code: 'malformed_request', message: 'The body has the field to twice in one object.' },
+  })
+  t.same(await rows('select from messages'), [])
+})

@@ -378,3 +378,16 @@ for (const method of ['PUT', 'PATCH', 'DELETE'] as const)
 t.test('skips a byte order mark before the body', async t => {
   t.equal((await request(t, {}, { payload: `\uFEFF${JSON.stringify(batch())}` })).status, 200)
 })
+
+t.test('a batch whose JSON has a key twice in an order is refused, and nothing is created', async t => {
+  const [{ count }] = await rows('select count(*) from orders')
+  const payload = JSON.stringify(batch([order(), order({ cod: 100 })])).replace(
+    '"cod":100',
+    '"cod":100,"c\\u006fd":200',
+  )
+  const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
+  const response = await app.inject({ method: 'POST', url: '/api/public/merchant/order/bulk', headers, payload })
+  t.equal(response.statusCode, 400)
+  t.match(response.json(), { message: 'The body has the field cod twice in one object.', code: 'malformed_request' })
+  t.same(await rows('select count(*) from orders'), [{ count }])
+})

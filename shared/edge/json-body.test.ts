@@ -25,6 +25,36 @@ for (const [text, problem] of [
     t.same(parseJson(Buffer.from(text)), { kind: 'malformed', message: `The body is not valid JSON${problem}` })
   })
 
+for (const [text, key] of [
+  ['{"cod": 1, "cod": 2}', ' cod'],
+  ['{"cod":1,"a":{"cod":2},"b":[{"cod":3},{"cod":4}],"cod"\n:\t5}', ' cod'],
+  ['[{"a": 1}, {"b": {"c": [0, {"d": 1, "e": "{", "d": 1}]}}]', ' d'],
+  ['{"cod": 1, "\\u0063od": 2}', ' cod'],
+  ['{"__proto__": 1, "__proto__": 2}', ' __proto__'],
+  ['{"a": 1, "__proto__": {"x": 1, "x": 1}}', ' x'],
+  ['{"": 1, "": 2}', ''],
+  ['{"0770000101": 1, "0770000101": 1}', ''],
+  ['{"a \\" : b": ":", "a \\" : b": 1}', ''],
+  [`{"${'k'.repeat(100)}": 1, "${'k'.repeat(100)}": 1}`, ''],
+] as const)
+  t.test(`refuses a key that is twice in one object: ${text.slice(0, 60)}`, async t => {
+    const message = `The body has the field${key} twice in one object.`
+    t.same(parseJson(Buffer.from(text)), { kind: 'malformed', message: key ? message : twiceWithoutName })
+  })
+const twiceWithoutName = 'The body has a field twice in one object.'
+
+t.test('accepts every key once in its object, whatever its texts hold, however deep', async t => {
+  const deep = `${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`
+  for (const text of [
+    '{"a": 1, "A": 2, "b": {"a": 1}, "c": [{"a": 1}, {"a": 1}], "constructor": 1, "__proto__": {"a": null}}',
+    '{"a": "\\"b\\": 1, \\"b\\": 2", "b": "a:b:c", ":": "\\\\", "c": {}}',
+    '["a", "a", {}, [], null, 1.5e3, "x:y"]',
+    '"a:b"',
+    deep,
+  ])
+    t.match(parseJson(Buffer.from(text)), { kind: 'json' }, text.slice(0, 60))
+})
+
 t.test('reads one of several large bodies in each round of the event loop', async t => {
   const app = Fastify()
   t.teardown(() => app.close())

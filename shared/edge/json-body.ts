@@ -12,12 +12,17 @@ declare module 'fastify' {
 
 type ParsedJson = { kind: 'json'; value: unknown } | { kind: 'malformed'; message: string }
 
-/** Parses the JSON of a body, in UTF-8 with or without a byte order mark. */
+/** Parses the JSON of a body, in UTF-8 with or without a byte order mark. Refuses a key that is twice in one object. */
 export const parseJson = (bytes: Buffer): ParsedJson => {
   if (!isUtf8(bytes)) return { kind: 'malformed', message: 'The body is not valid UTF-8.' }
   const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
   try {
-    return { kind: 'json', value: JSON.parse(text) }
+    const value: unknown = JSON.parse(text)
+    const keys = countKeys(value)
+    if (keys === countColons(text) || keys === countColonsOutsideTexts(bytes)) return { kind: 'json', value }
+    const name = findRepeatedKey(text)
+    const which = name !== undefined && /^[a-z_]\w{0,62}$/i.test(name) ? `the field ${name}` : 'a field'
+    return { kind: 'malformed', message: `The body has ${which} twice in one object.` }
   } catch (error) {
     return { kind: 'malformed', message: `The body is not valid JSON${jsonProblem(error)}.` }
   }
@@ -32,11 +37,64 @@ const jsonProblem = (error: unknown): string => {
   return position === undefined ? '' : `: ${position.replace('end of JSON input', 'it ends too early')}`
 }
 
+/** Counts the keys that JSON.parse kept: the last of those with one name. */
+const countKeys = (value: unknown): number => {
+  const waiting = typeof value === 'object' ? [value] : []
+  let count = 0
+  while (waiting.length > 0) {
+    const each = waiting.pop() ?? []
+    const values = Array.isArray(each) ? each : Object.values(each)
+    if (values !== each) count += values.length
+    for (const value of values) if (typeof value === 'object') waiting.push(value)
+  }
+  return count
+}
+
+/** Counts all colons: as many as keys if no text has one. Takes a tenth of the time of the exact count. */
+const countColons = (text: string): number => {
+  let count = 0
+  for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) count++
+  return count
+}
+
+/** Counts the keys of valid JSON: outside texts, each has one colon. */
+const countColonsOutsideTexts = (bytes: Buffer): number => {
+  let [count, isText] = [0, false]
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === quote) isText = !isText
+    else if (isText) at += Number(byte === backslash)
+    else if (byte === colon) count++
+  }
+  return count
+}
+
+/** Finds the first key of valid JSON that its object has already. */
+const findRepeatedKey = (text: string): string | undefined => {
+  const open: Set<string>[] = []
+  let [start, last] = [-1, '']
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at]
+    if (start >= 0) {
+      if (sign === '\\') at++
+      else if (sign === '"') [start, last] = [-1, text.slice(start, at + 1)]
+    } else if (sign === '"') start = at
+    else if (sign === '{') open.push(new Set())
+    else if (sign === '}') open.pop()
+    else if (sign === ':') {
+      const name: string = JSON.parse(last)
+      if (open.at(-1)?.has(name)) return name
+      open.at(-1)?.add(name)
+    }
+  }
+  return undefined
+}
+
 /** Up to this size a body costs little to parse, whatever is in it. */
 const largeBytes = 524_288
 /** Parsing this many values takes up to fifty milliseconds, and our longest list needs fewer. */
 const manyValues = 100_000
-const [quote, backslash, comma, openBrace, openBracket] = Buffer.from('"\\,{[')
+const [quote, backslash, comma, openBrace, openBracket, colon] = Buffer.from('"\\,{[:')
 
 /** Returns true if JSON is large and has more values than `most`. The content of texts does not count. */
 export const isCostlyJson = (bytes: Buffer, most: number): boolean => {

@@ -40,3 +40,8 @@ t.test('contact cards, forms and orders are readable', async t => {
   t.equal(show({ type: 'interactive', interactive: { nfm_reply: { body: 'Sent', response_json: 'x' } } }), 'Sent')
   t.equal(show({ type: 'order', order: { text: 'Two, please', product_items: [] } }), 'Two, please')
 })
+
+t.test('a webhook with a key twice is read: only the platform could correct it', async t => {
+  const body = JSON.stringify(envelope({ messages: [inbound()] })).replace('{', '{"object":"x",')
+  t.match(readFacts(parseJson(Buffer.from(body)), new Date()), [{ kind: 'inbound' }])
+})

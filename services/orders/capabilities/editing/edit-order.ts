@@ -136,9 +136,16 @@ const lockOrderSql = `
   select ${orderColumnsSql} from orders where tenant_id = $1 and waybill_number = $2
     and ($3::bigint is null or merchant_id = $3) for no key update`
 
-/** Compares tags as RFC 9110 requires of If-Match: weak tags never match. */
+/**
+ * Compares tags. A proxy that compresses a response makes its tag weak or names the coding in it; ours names the state
+ * of the order, not the bytes, so these forms of it match too.
+ */
 const matches = (ifMatch: string | undefined, etag: string): boolean =>
-  ifMatch === undefined || ifMatch.split(',').some(tag => tag.trim() === '*' || tag.trim() === etag)
+  ifMatch === undefined ||
+  ifMatch.split(',').some(given => {
+    const tag = given.trim()
+    return tag === '*' || tag.replace(/^W\/(?=")/, '').replace(/(?:--?|;)(?:gzip|br|zstd|deflate)"$/, '"') === etag
+  })
 
 /** Writes an edit. Reads the clock while the row is locked: the times of a waybill's changes never go backwards. */
 export const writeEdit = async (
