@@ -7,17 +7,24 @@ import { isSigned, toOrder } from '../../core/tracking/order-view.ts'
 import { type Language, languages } from './languages/choose.ts'
 
 const steps = ['booked', 'on_its_way', 'out_for_delivery', 'delivered'] as const
-type Stage = (typeof steps)[number] | 'delayed' | 'returned' | 'cancelled'
+type Stage = (typeof steps)[number] | 'partly_delivered' | 'delayed' | 'returned' | 'cancelled'
 
 const outForDeliveryKey = 'key_12'
+const partlyDeliveredKey = 'key_14'
 
 /** Returns the stage of a parcel for its recipient. A company's own statuses mean that the parcel is on its way. */
 export const findStage = (statusKey: string): Stage => {
   if (beforePickup.includes(statusKey)) return 'booked'
   if (statusKey === outForDeliveryKey) return 'out_for_delivery'
+  if (statusKey === partlyDeliveredKey) return 'partly_delivered'
   if (failedAttemptKeys.includes(statusKey)) return 'delayed'
   const kind = classifyStatus(statusKey)
   return kind === 'delivered' || kind === 'returned' || kind === 'cancelled' ? kind : 'on_its_way'
+}
+
+export interface Parcel extends TrackedOrder {
+  /** Is the day, YYYY-MM-DD, that was chosen for the next attempt. */
+  readonly nextOn?: string | undefined
 }
 
 const countStepsDone = (stage: Stage): number => (stage === 'delayed' ? 2 : steps.indexOf(stage as 'booked') + 1)
@@ -26,7 +33,7 @@ const countStepsDone = (stage: Stage): number => (stage === 'delayed' ? 2 : step
  * Renders a page that needs no script and shows where a parcel is, or that there is none. The `code` of the signed link
  * adds amount and city.
  */
-export const renderPage = (language: Language, parcel: TrackedOrder | undefined, code?: string) => {
+export const renderPage = (language: Language, parcel: Parcel | undefined, code?: string) => {
   const words = languages[language]
   const style = writeStyle(parcel?.catalogue.color ?? '#1d4e6b')
   const company = parcel ? `<header>${escapeHtml(parcel.catalogue.company)}</header>` : ''
@@ -64,7 +71,7 @@ const createLinkWriter =
     return `<a href="?lang=${language}" lang="${language}"${isCurrent}>${words.language}</a>`
   }
 
-const renderBody = (language: Language, parcel: TrackedOrder, code: string | undefined): string => {
+const renderBody = (language: Language, parcel: Parcel, code: string | undefined): string => {
   const words = languages[language]
   const { row, catalogue } = parcel
   const hasCode = isSigned(catalogue, row.waybill_number, code)
@@ -74,15 +81,27 @@ const renderBody = (language: Language, parcel: TrackedOrder, code: string | und
     [words.parcel, order.waybill_number],
     [words.from, order.merchant_business_name],
     [words.to, hasCode ? order.destination_city_name : null],
-    [words.contact, catalogue.contact],
   ].flatMap(([name, text]) => (typeof text === 'string' ? `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>` : []))
+  if (catalogue.contact !== null) rows.push(`<dt>${words.contact}</dt><dd>${writeContact(catalogue.contact)}</dd>`)
   return `<h1>${words.stages[stage].title}</h1>
 <p>${words.stages[stage].text}</p>
+${stage === 'delayed' && parcel.nextOn ? writeNextDay(language, parcel.nextOn) : ''}
 ${writeSteps(language, stage, parcel)}
 ${hasCode ? writeAmount(language, stage, order) : ''}
 <dl>
 ${rows.join('\n')}
 </dl>`
+}
+
+/** Lets a phone number be called with one press. */
+const writeContact = (contact: string): string =>
+  /^\+?[\d ()/-]{5,30}$/.test(contact)
+    ? `<a href="tel:${contact.split('/')[0]?.replace(/[^+\d]/g, '')}">${escapeHtml(contact)}</a>`
+    : escapeHtml(contact)
+
+const writeNextDay = (language: Language, day: string): string => {
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'full', timeZone: 'UTC' })
+  return `<p>${languages[language].nextOn} <time datetime="${day}">${format.format(new Date(day))}</time></p>`
 }
 
 /** Lists the steps so far with their times and, for a parcel that will arrive, the next ones. */
@@ -103,7 +122,7 @@ const writeSteps = (language: Language, stage: Stage, { row, catalogue: { timeZo
     const time = at ? `<br><time datetime="${at.toISOString()}">${format.format(at)}</time>` : ''
     return `<li class="done"${current}>${languages[language].stages[stage].title}${time}</li>`
   })
-  const isOver = stage === 'returned' || stage === 'cancelled'
+  const isOver = stage === 'returned' || stage === 'cancelled' || stage === 'partly_delivered'
   const left = isOver
     ? []
     : steps.slice(countStepsDone(stage)).map(step => `<li>${languages[language].stages[step].title}</li>`)
@@ -111,7 +130,7 @@ const writeSteps = (language: Language, stage: Stage, { row, catalogue: { timeZo
 }
 
 const writeAmount = (language: Language, stage: Stage, { cod, currency }: OrderView): string => {
-  if (stage === 'delivered' || stage === 'returned' || stage === 'cancelled') return ''
+  if (stage === 'delivered' || stage === 'partly_delivered' || stage === 'returned' || stage === 'cancelled') return ''
   const { pay, nothingToPay } = languages[language]
   return cod > 0
     ? `<p class="pay">${pay}: <strong>${escapeHtml(currency)} ${cod.toLocaleString('en')}</strong></p>`

@@ -1,22 +1,30 @@
 import { isTenantId } from '@courier/shared/access/authenticate.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FindOrder } from '../../core/tracking/read-orders.ts'
+import { failedAttemptKeys } from '../../core/statuses/statuses.ts'
+import { addToOne } from '../../core/tracking/facets.ts'
+import type { TrackedOrder } from '../../core/tracking/order-rows.ts'
+import type { FacetStore, FindOrder } from '../../core/tracking/read-orders.ts'
 import { chooseLanguage, isLanguage } from './languages/choose.ts'
 import { renderPage } from './page.ts'
+
+type TrackingPageOptions = FacetStore & { readonly findOrder: FindOrder }
 
 /**
  * Serves the tracking page, which the label opens by a signed link: without its code the page shows neither amount nor
  * city. An unknown tenant and an unknown waybill get the same page.
  */
-export const trackingPageRoutes: FastifyPluginAsyncTypebox<{ findOrder: FindOrder }> = async (app, { findOrder }) => {
-  for (const path of ['/t/:tenant/:waybill', '/t/:tenant/:waybill/:code'])
-    app.get<{ Params: { tenant: string; waybill: string; code?: string }; Querystring: { lang?: unknown } }>(
+export const trackingPageRoutes: FastifyPluginAsyncTypebox<TrackingPageOptions> = async (app, options) => {
+  for (const path of ['/t/:tenant/:waybill', '/t/:tenant/:waybill/', '/t/:tenant/:waybill/*'])
+    app.get<{ Params: { tenant: string; waybill: string; '*'?: string }; Querystring: { lang?: unknown } }>(
       path,
       { schema: { hide: true } },
-      async ({ params: { tenant, waybill, code }, query: { lang }, headers }, reply) => {
+      async ({ params: { tenant, waybill, '*': code }, query: { lang }, headers }, reply) => {
         const language = isLanguage(lang) ? lang : chooseLanguage(headers['accept-language'])
-        const parcel = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
-        const { html, policy } = renderPage(language, parcel, code)
+        const find = (number: string) => options.findOrder(tenant, number)
+        const order = isTenantId.test(tenant) ? ((await find(waybill)) ?? (await find(trim(waybill)))) : undefined
+        const parcel = order && { ...order, nextOn: await findNextDay(options, order) }
+        const { html, policy } = renderPage(language, parcel, code && trimCode(code))
         return reply
           .code(parcel ? 200 : 404)
           .headers({ 'content-security-policy': policy, 'content-language': language, vary: 'accept-language' })
@@ -25,4 +33,20 @@ export const trackingPageRoutes: FastifyPluginAsyncTypebox<{ findOrder: FindOrde
           .send(html)
       },
     )
+}
+
+/** Removes the signs that a chat took into the link, or that a sentence ends with. */
+const trim = (waybill: string): string => waybill.slice(0, 100).replace(/(?<=[\p{L}\p{N}])[^\p{L}\p{N}]+$/u, '')
+
+const trimCode = (code: string): string => /^[\w-]{11}(?=[^\p{L}\p{N}]+$)/u.exec(code)?.[0] ?? code
+
+/** Finds the day of the next attempt that was chosen after the last failed delivery, unless it is past. */
+const findNextDay = async ({ pool, facets }: FacetStore, order: TrackedOrder): Promise<string | undefined> => {
+  const { row, catalogue } = order
+  if (!failedAttemptKeys.includes(row.status_key)) return undefined
+  const shown: { failed_attempts?: number; instructions?: { attempt: number; date: string | null }[] } = {}
+  await addToOne(facets, query => readInTenant(pool, catalogue.tenant, query), order, 'merchant', shown)
+  const [newest] = shown.instructions ?? []
+  const today = new Intl.DateTimeFormat('en-CA', { timeZone: catalogue.timeZone }).format(new Date())
+  return newest?.date && newest.attempt === shown.failed_attempts && newest.date >= today ? newest.date : undefined
 }

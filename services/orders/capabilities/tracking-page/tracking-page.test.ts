@@ -14,12 +14,14 @@ import { findStage, renderPage } from './page.ts'
 
 const file = tenantFile({ name: 'Demo <Couriers>', contact: '011 200 0000', color: '#ffd400' })
 const { app, bulk, pool, rows, send } = await build(t, { file, publicRequestsPerMinute: 40 })
+const { app: unlimited, ...built } = await build(t, { file })
 
-const open = async (path: string, language = '') => {
+const openIn = async ({ inject }: Pick<typeof app, 'inject'>, path: string, language = '') => {
   const headers = { 'accept-language': language }
-  const response = await app.inject({ url: path, headers })
+  const response = await inject({ url: path, headers })
   return { status: response.statusCode, headers: response.headers, html: response.body }
 }
+const open = (path: string, language?: string) => openIn(app, path, language)
 
 t.test('the page shows where a parcel is; its signed link adds the amount and the destination', async t => {
   const named = { customer_name: 'Nimali Perera', customer_phone: '0770000101', customer_address: '12 Temple Road' }
@@ -74,6 +76,51 @@ t.test('the page shows a step that staff took back as still to come', async t =>
   t.strictSame(steps, ['Booked', 'On its way', 'Out for delivery', 'Delivered'])
 })
 
+t.test('a link to which a chat glued a sign finds the parcel, with its amount and city', async t => {
+  const [waybill = ''] = (await built.bulk(batch([order({ cod: 4500 })]))).body.data
+  const [key] = await built.rows('select secret from tracking_keys')
+  const code = hash('sha256', key.secret + waybill, 'base64url').slice(0, 11)
+  for (const sign of ['.', ')', '*', '/', ',', '!', '?', '*.', '/)', '_', '”', '။', '%E2%80%A6', '>', "'", ']', '-'])
+    for (const link of [`/t/demo/${waybill}/${code}${sign}`, `/t/demo/${waybill}${sign}`]) {
+      const { status, html } = await openIn(unlimited, link)
+      t.equal(status, 200, link)
+      t.equal(html.includes('LKR 4,500'), link.includes(code), link)
+    }
+  for (const other of [`/t/demo/${waybill}/${code}a`, `/t/demo/${waybill}/${code}.a`, `/t/demo/${waybill}/${code}/a`])
+    t.notMatch((await openIn(unlimited, other)).html, 'LKR 4,500', other)
+  for (const other of [`/t/demo/${waybill}.1`, `/t/demo/${waybill}x`, '/t/demo/.', '/t/demo/)'])
+    t.equal((await openIn(unlimited, other)).status, 404, other)
+})
+
+t.test('a parcel of which a part was delivered says so, and its amount is no longer due', async t => {
+  const [waybill = ''] = (await built.bulk(batch([order({ cod: 4500 })]))).body.data
+  await built.rows(`update orders set status_key = 'key_14' where waybill_number = $1`, [waybill])
+  await built.rows('delete from order_events where waybill_number = $1', [waybill])
+  const { html } = await openIn(unlimited, `/t/demo/${waybill}`)
+  t.match(html, '<h1>Partly delivered</h1>')
+  t.match(html, /<li class="done" aria-current="step">Partly delivered<\/li><\/ol>/)
+  t.match((await openIn(unlimited, `/t/demo/${waybill}?lang=si`)).html, 'කොටසක් භාර දී ඇත')
+  t.match(html, '<a href="tel:0112000000">011 200 0000</a>')
+})
+
+t.test('the day that was chosen for the next attempt is on the page until it is past', async t => {
+  const [waybill = ''] = (await built.bulk(batch([order({ initial_status_key: 'key_2' })]))).body.data
+  const token = (await createTokenFor(built.pool, { tenant: 'demo', staff: 'Ruwan' })).token
+  const call = async (path: string, body: object) => {
+    const { status, body: found } = await built.send('POST', `/api/staff/order/${path}`, body, { token })
+    t.equal(status, 200, JSON.stringify(found))
+  }
+  const keys = ['key_9', 'key_10', 'key_11', 'key_12', 'key_15']
+  for (const status_key of keys) await call('status', { waybill_numbers: [waybill], status_key })
+  t.notMatch((await openIn(unlimited, `/t/demo/${waybill}`)).html, 'Next attempt')
+  const date = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10)
+  await call(`${waybill}/instruction`, { action: 'reattempt', date })
+  const day = new Intl.DateTimeFormat('en', { dateStyle: 'full', timeZone: 'UTC' }).format(new Date(date))
+  t.match((await openIn(unlimited, `/t/demo/${waybill}`)).html, `Next attempt: <time datetime="${date}">${day}</time>`)
+  await built.rows(`update instructions set on_date = current_date - 2 where waybill_number = $1`, [waybill])
+  t.notMatch((await openIn(unlimited, `/t/demo/${waybill}`)).html, 'Next attempt')
+})
+
 t.test('an archived parcel has the time of its booking, and no time of its last step', async t => {
   const [waybill = ''] = (await bulk(batch())).body.data
   await rows(`update orders set status_key = 'key_13', created_at = '2026-01-02T03:04:05Z' where waybill_number = $1`, [
@@ -119,7 +166,7 @@ t.test('each status has a stage, and a parcel in a status of the company’s own
   t.strictSame(
     standardStatuses.map(({ key }) => findStage(key)).join(' '),
     'booked booked cancelled booked booked on_its_way delivered on_its_way on_its_way on_its_way on_its_way out_for_delivery ' +
-      'delivered delivered delayed delayed delayed returned returned returned returned',
+      'delivered partly_delivered delayed delayed delayed returned returned returned returned',
   )
   t.equal(findStage('customs'), 'on_its_way')
 })

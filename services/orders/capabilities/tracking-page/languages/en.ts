@@ -9,12 +9,18 @@ export const en = {
   /** Labels the line that says where to reach the company. */
   contact: 'Questions',
   pay: 'Have ready when it arrives',
+  /** Precedes the day on which the company tries again. */
+  nextOn: 'Next attempt:',
   nothingToPay: 'There is nothing to pay.',
   stages: {
     booked: { title: 'Booked', text: 'The sender has booked the parcel. It will be picked up.' },
     on_its_way: { title: 'On its way', text: 'We have the parcel, and it is on its way.' },
     out_for_delivery: { title: 'Out for delivery', text: 'The rider is bringing the parcel to you.' },
     delivered: { title: 'Delivered', text: 'The parcel was delivered.' },
+    partly_delivered: {
+      title: 'Partly delivered',
+      text: 'A part of the parcel was delivered. The rest goes back to the sender.',
+    },
     delayed: { title: 'Not delivered yet', text: 'The parcel could not be delivered. We will try again.' },
     returned: { title: 'Returned', text: 'The parcel goes back to the sender.' },
     cancelled: { title: 'Cancelled', text: 'The sender cancelled the parcel.' },
