@@ -8,6 +8,7 @@ import type { FacetStore, FindOrder } from '../../core/tracking/read-orders.ts'
 import { chooseLanguage, isLanguage } from './languages/choose.ts'
 import { renderPage } from './page.ts'
 
+type Named = { tenant: string; waybill: string; code?: string; '*'?: string }
 type TrackingPageOptions = FacetStore & { readonly findOrder: FindOrder }
 
 /**
@@ -15,16 +16,16 @@ type TrackingPageOptions = FacetStore & { readonly findOrder: FindOrder }
  * city. An unknown tenant and an unknown waybill get the same page.
  */
 export const trackingPageRoutes: FastifyPluginAsyncTypebox<TrackingPageOptions> = async (app, options) => {
-  for (const path of ['/t/:tenant/:waybill', '/t/:tenant/:waybill/', '/t/:tenant/:waybill/*'])
-    app.get<{ Params: { tenant: string; waybill: string; '*'?: string }; Querystring: { lang?: unknown } }>(
+  for (const path of ['/t/:tenant/:waybill', '/t/:tenant/:waybill/:code', '/t/:tenant/:waybill/:code/*'])
+    app.get<{ Params: Named; Querystring: { lang?: unknown } }>(
       path,
       { schema: { hide: true } },
-      async ({ params: { tenant, waybill, '*': code }, query: { lang }, headers }, reply) => {
+      async ({ params: { tenant, waybill, code, '*': rest }, query: { lang }, headers }, reply) => {
         const language = isLanguage(lang) ? lang : chooseLanguage(headers['accept-language'])
         const find = (number: string) => options.findOrder(tenant, number)
         const order = isTenantId.test(tenant) ? ((await find(waybill)) ?? (await find(trim(waybill)))) : undefined
         const parcel = order && { ...order, nextOn: await findNextDay(options, order) }
-        const { html, policy } = renderPage(language, parcel, code && trimCode(code))
+        const { html, policy } = renderPage(language, parcel, code && trimCode(rest ? `${code}/${rest}` : code))
         return reply
           .code(parcel ? 200 : 404)
           .headers({ 'content-security-policy': policy, 'content-language': language, vary: 'accept-language' })
