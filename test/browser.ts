@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 
 interface AxeResult {
@@ -12,15 +12,27 @@ const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/
   .find(path => existsSync(path))
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Launches Chromium. Where it is not installed, returns undefined and skips the test. */
-export const launchBrowser = async (t: Test): Promise<Browser | undefined> => {
+/** Launches Chromium with more arguments. Where it is not installed, returns undefined and skips the test. */
+export const launchBrowser = async (t: Test, ...more: string[]): Promise<Browser | undefined> => {
   if (!executablePath) {
     t.pass('', { skip: 'no Chromium here: name one in CHROME' })
     return undefined
   }
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...more] })
   t.teardown(() => browser.close())
   return browser
+}
+
+/** Launches a Chromium whose person forbids every site to store anything. */
+export const launchWithoutStorage = async (t: Test): Promise<BrowserContext> => {
+  const profile = { default_content_setting_values: { cookies: 2 } }
+  const folder = t.testdir({ Default: { Preferences: JSON.stringify({ profile }) } })
+  const context = await chromium.launchPersistentContext(folder, {
+    executablePath: String(executablePath),
+    args: ['--no-sandbox'],
+  })
+  t.teardown(() => context.close())
+  return context
 }
 
 /** Opens a page that records every problem in `problems`, including requests to other origins. */

@@ -16,18 +16,27 @@ type Role = keyof typeof members
 type OrdersSettings = NonNullable<Parameters<typeof buildOrders>[1]>
 type NotifierSettings = NonNullable<Parameters<typeof buildNotifier>[4]>
 
-/** Starts both services in this process, each at an origin of its own, with staff and the simulator's templates. */
-export const startConsole = async (t: Test, ofOrders: OrdersSettings = {}, ofNotifier: NotifierSettings = {}) => {
+/**
+ * Starts both services in this process, each at an origin of its own, with staff and the simulator's templates.
+ * Browsers reach them at the name `site`.
+ */
+export const startConsole = async (
+  t: Test,
+  ofOrders: OrdersSettings = {},
+  ofNotifier: NotifierSettings = {},
+  site = '127.0.0.1',
+) => {
   const host = '127.0.0.1'
   const port = await findFreePort()
   const messages = createServiceClient({ baseUrl: `http://${host}:${port}`, serviceToken })
-  const orders = await buildOrders(t, { serviceToken, portalOrigins: `http://${host}:${port}`, messages, ...ofOrders })
-  const ordersUrl = await orders.app.listen({ host, port: 0 })
-  const client = createOrdersClient({ url: ordersUrl, serviceToken, logger: pino({ level: 'silent' }) })
+  const orders = await buildOrders(t, { serviceToken, portalOrigins: `http://${site}:${port}`, messages, ...ofOrders })
+  const listening = await orders.app.listen({ host, port: 0 })
+  const client = createOrdersClient({ url: listening, serviceToken, logger: pino({ level: 'silent' }) })
+  const ordersUrl = listening.replace(host, site)
   t.teardown(() => client.close())
   const fixture = { wabaId: '102290129340398' }
   const notifier = await buildNotifier(t, undefined, client, fixture, { ordersPublicUrl: ordersUrl, ...ofNotifier })
-  const url = `${await notifier.app.listen({ host, port })}/portal/`
+  const url = `${(await notifier.app.listen({ host, port })).replace(host, site)}/portal/`
   await notifier.call('POST', '/api/templates/sync')
   for (const staff of ['Nimal', 'Sunil']) await createTokenFor(orders.pool, { tenant: 'demo', staff })
   for (const [role, name] of Object.entries(members))

@@ -2,7 +2,7 @@
 import { callOrders } from '../kit/api.js'
 import { statusName, t } from '../kit/i18n.js'
 import { useEffect, useRef, useState } from '../kit/preact.js'
-import { getSession, readStored } from '../kit/session.js'
+import { getSession, ofTab, readStored } from '../kit/session.js'
 
 export const maxScanned = 500
 const atOnce = 6
@@ -55,7 +55,7 @@ export const useScanList = (isStored = true) => {
       redraw(count => count + 1)
     }, 50)
   }
-  const store = () => isStored && sessionStorage.setItem(place, JSON.stringify([...list.keys()]))
+  const store = () => isStored && ofTab.set(place, JSON.stringify([...list.keys()]))
   const set = (/** @type {string} */ waybill, /** @type {Partial<Item>} */ changes) => {
     const item = list.get(waybill)
     if (item) list.set(waybill, { ...item, ...changes })
@@ -93,7 +93,7 @@ export const useScanList = (isStored = true) => {
     }
   }, [])
   return {
-    items: [...list.values()].toReversed(),
+    items: [...list.values()].reverse(),
     has: (/** @type {string} */ waybill) => list.has(waybill),
     isFull: () => list.size >= maxScanned,
     add: (/** @type {string} */ waybill) => {
@@ -129,7 +129,7 @@ export const listMoves = items => {
   for (const { order } of items)
     for (const move of order?.moves ?? [])
       moves.set(move.status_key, { ...move, count: (moves.get(move.status_key)?.count ?? 0) + 1 })
-  return [...moves.values()].toSorted((a, b) => b.count - a.count)
+  return [...moves.values()].sort((a, b) => b.count - a.count)
 }
 
 /** Returns why an item may not move to a status. undefined: it may. @param {Item} item @param {string} statusKey */

@@ -2,7 +2,7 @@
 
 import { saveFile } from '../kit/actions.js'
 import { ApiError, callOrders } from '../kit/api.js'
-import { getSession } from '../kit/session.js'
+import { getSession, ofBrowser, readStored } from '../kit/session.js'
 
 const pause = (/** @type {number} */ seconds) => new Promise(resolve => setTimeout(resolve, seconds * 1000))
 const maxTries = 6
@@ -55,6 +55,6 @@ export const readStatuses = async (/** @type {AbortSignal} */ signal) => {
 
 /** Returns the storage key of a person's values in this browser: fields by heading, business, origin, usual weight. */
 const remembered = () => `courier.desk ${getSession().tenant} ${getSession().me?.email}`
-export const recall = () => JSON.parse(localStorage.getItem(remembered()) ?? '{}')
+export const recall = () => readStored(remembered(), {}, ofBrowser)
 export const remember = (/** @type {object} */ values) =>
-  localStorage.setItem(remembered(), JSON.stringify({ ...recall(), ...values }))
+  ofBrowser.set(remembered(), JSON.stringify({ ...recall(), ...values }))

@@ -72,6 +72,16 @@ const request = (url, options) => {
   })
 }
 
+/** Returns a signal that aborts with the first one; the oldest browsers lack AbortSignal.any. */
+const endWith = (/** @type {(AbortSignal | undefined)[]} */ ...signals) => {
+  const end = new AbortController()
+  for (const signal of signals) {
+    if (signal?.aborted) end.abort(signal.reason)
+    signal?.addEventListener('abort', () => end.abort(signal.reason), { signal: end.signal })
+  }
+  return end.signal
+}
+
 /** @param {string} url @param {Options} options */
 const send = async (url, { method = 'GET', body, key, ifMatch, signal, as = 'json', token = getSession().token }) => {
   const { tenant } = getSession()
@@ -82,7 +92,7 @@ const send = async (url, { method = 'GET', body, key, ifMatch, signal, as = 'jso
     ...(key && { 'idempotency-key': key }),
     ...(ifMatch && { 'if-match': ifMatch }),
   }
-  const end = AbortSignal.any([AbortSignal.timeout(timeoutMs[as]), ...(signal ? [signal] : [])])
+  const end = endWith(AbortSignal.timeout(timeoutMs[as]), signal)
   const unreachable = (/** @type {unknown} */ error) => {
     throw signal?.aborted ? error : new ApiError(t('error.unreachable'))
   }

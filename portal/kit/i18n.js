@@ -1,6 +1,6 @@
 // Writes texts, numbers and times in the language of the person. The texts stand in texts.json of the kit and of each
 // face, as `key: [English, Sinhala, Tamil]`; `{name}` is filled in. The service serves them by language.
-import { getSession } from './session.js'
+import { getSession, ofBrowser } from './session.js'
 
 export const languages = { en: 'English', si: 'සිංහල', ta: 'தமிழ்' }
 let language = 'en'
@@ -17,11 +17,11 @@ export const setLanguage = async wanted => {
   texts = (await import(new URL(`texts/${name}.js`, document.baseURI).href)).default
   language = name
   document.documentElement.lang = name
-  localStorage.setItem('courier.language', name)
+  ofBrowser.set('courier.language', name)
 }
 
 /** Returns the language chosen before, or else the browser's language. */
-export const readLanguage = () => localStorage.getItem('courier.language') ?? navigator.language.slice(0, 2)
+export const readLanguage = () => ofBrowser.get('courier.language') ?? navigator.language.slice(0, 2)
 
 /** Returns a text with `{name}` filled in. @param {string} key @param {Record<string, unknown>} [values] */
 export const t = (key, values = {}) =>

@@ -4,7 +4,7 @@ import { instead } from './actions.js'
 import { callOrders, readSettings, watchWaiting } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
-import { changeSession, may, useSession } from './session.js'
+import { borrowSession, changeSession, may, useSession } from './session.js'
 import { SignIn } from './sign-in.js'
 
 /**
@@ -129,7 +129,8 @@ const App = (/** @type {{ face: Face }} */ { face }) => {
 
 /** Shows a face, once its texts and settings are loaded. @param {Face} face */
 export const show = async face => {
-  await Promise.all([readSettings(), setLanguage(readLanguage())])
+  if (document.documentElement.dataset.lacks) return
+  await Promise.all([readSettings(), setLanguage(readLanguage()), borrowSession()])
   render(html`<${App} face=${face} />`, /** @type {Element} */ (document.getElementById('app')))
   document.getElementById('late')?.remove()
 }

@@ -2,7 +2,7 @@ import { Button, ErrorText, instead, useAction } from './actions.js'
 import { ApiError, callOrders } from './api.js'
 import { t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
-import { changeSession, getSession } from './session.js'
+import { changeSession, getSession, ofBrowser, ofTab } from './session.js'
 import { Field, Loading } from './ui.js'
 
 /** Matches texts that a header can hold; the id of every company is one. */
@@ -22,14 +22,14 @@ const signIn = async (readMe, { tenant, email, password }) => {
     if (status === 422) throw new ApiError(t('sign_in.wrong'), { status })
     throw status === 429 ? new ApiError(t('sign_in.too_many'), { status, retryAfter }) : error
   })
-  localStorage.setItem('courier.tenant', tenant.trim())
+  ofBrowser.set('courier.tenant', tenant.trim())
   changeSession({ token, me: await readMe({ token }) })
 }
 
 export const SignIn = ({ readMe, error = undefined, isExpired = false, isOpening = false, children }) => {
   const { me } = getSession()
   const [entered, setEntered] = useState({
-    tenant: me?.tenant.id ?? localStorage.getItem('courier.tenant') ?? '',
+    tenant: me?.tenant.id ?? ofBrowser.get('courier.tenant') ?? '',
     email: me?.email ?? '',
     password: '',
   })
@@ -52,6 +52,7 @@ export const SignIn = ({ readMe, error = undefined, isExpired = false, isOpening
     <form ref=${form} onSubmit=${instead(() => action.run())}>
       <h1>${t('sign_in.title')}</h1>
       ${isExpired && html`<p>${t('sign_in.expired')}</p>`}
+      ${!ofTab.isKept() && html`<p class="notice">${t('sign_in.not_stored')}</p>`}
       <${Field} ...${bind('tenant')} autocomplete="organization" autocapitalize="none" spellcheck=${false}
         hint=${t('sign_in.tenant_hint')} />
       <${Field} ...${bind('email')} type="email" autocomplete="username" />

@@ -122,7 +122,8 @@ const wordLimit = (/** @type {{ max_people: number | null, used: number } | null
 const Notices = ({ of }) =>
   of.length > 0 &&
   html`<ul class="plain notices">${of
-    .toSorted((a, b) => Number(b.is_problem) - Number(a.is_problem))
+    .slice()
+    .sort((a, b) => Number(b.is_problem) - Number(a.is_problem))
     .map(
       ({ text, at, is_problem }) =>
         html`<li key=${text} class=${is_problem ? 'notice' : 'soft'}>${text} <${Time} at=${at} /></li>`,

@@ -132,7 +132,7 @@ const Messages = ({ of: { data, next_cursor: next }, list: { cursors, go }, name
   return html`<ol class="phone thread" ref=${box} tabindex="0" aria-label=${t('conversations.title')}>
     ${next && button('conversations.older', [next, ...cursors])}
     ${data.length === 0 && html`<li class="empty">${t('empty')}</li>`}
-    ${data.toReversed().map(each => html`<${Message} key=${each.id} of=${each} name=${name} />`)}
+    ${[...data].reverse().map(each => html`<${Message} key=${each.id} of=${each} name=${name} />`)}
     ${cursors.length > 1 && button('conversations.newer', cursors.slice(1))}
   </ol>`
 }

@@ -55,7 +55,7 @@ const Actions = ({ list, onMoved }) => {
   }
   return html`
     ${list.isFull() && html`<p class="notice">${t('scan.full', { count: number(list.size) })}</p>`}
-    <${Print} waybills=${list.items.map(({ waybill }) => waybill).toReversed()} />
+    <${Print} waybills=${list.items.map(({ waybill }) => waybill).reverse()} />
     ${
       may('moveOrders') &&
       html`<details><summary>${t('scan.move_all', { count: number(list.size) })}</summary>

@@ -120,7 +120,7 @@ const Scanned = ({ list, field }) => {
       html`<${Button} kind="quiet" onClick=${() => drop(items.map(({ waybill }) => waybill))}>
       ${t('scan.clear')}<//>`
     }>
-    ${waybills.length > 0 && html`<${Print} waybills=${waybills.toReversed()} />`}
+    ${waybills.length > 0 && html`<${Print} waybills=${[...waybills].reverse()} />`}
     <${Table} caption=${t('menu.scan')} columns=${columns} rows=${items} id="waybill" empty=${t('scan.empty')} />
   <//>`
 }

@@ -93,7 +93,7 @@ const sumCosts = entries => {
 
 /** Shows the events of a parcel, oldest first: statuses, edits, messages and the replies of customers. */
 export const Timeline = ({ of }) => {
-  const entries = joinMessages(of.data?.data.timeline.toReversed() ?? [])
+  const entries = joinMessages([...(of.data?.data.timeline ?? [])].reverse())
   const cost = sumCosts(entries)
   return html`<${Panel} title=${t('timeline.title')}
     aside=${cost && html`<span class="soft">${t('timeline.cost', { cost })}</span>`}>

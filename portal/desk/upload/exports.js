@@ -173,7 +173,14 @@ export const readExport = (name, headings, rows) => {
   const of = /** @type {Export} */ (known.find(each => each.name === name))
   const names = headings.map(heading => heading.toLowerCase())
   const readers = rows.map(cells => (/** @type {string} */ heading) => cells[names.indexOf(heading)] ?? '')
-  const orders = Map.groupBy(readers, read => read(of.order_no) || read)
+  const orders = new Map()
+  for (const read of readers) {
+    const key = read(of.order_no) || read
+    orders
+      .set(key, orders.get(key) ?? [])
+      .get(key)
+      .push(read)
+  }
   return readers.map(read => {
     const parts = orders.get(read(of.order_no) || read) ?? []
     const part = { values: { order_no: read(of.order_no) }, marks: [], leftOut: 'part_of_another' }

@@ -24,9 +24,9 @@ const lacksCod = ({ leftOut, errors, values }) =>
 
 /** Says how many rows are left out, and why. @param {Row[]} rows */
 const sayLeftOut = rows => {
-  const reasons = Map.groupBy(rows, ({ leftOut = '' }) => leftOut && named('left_out', leftOut))
-  reasons.delete('')
-  const counts = [...reasons].map(([why, some]) => `${why} (${number(some.length)})`)
+  const reasons = new Map()
+  for (const { leftOut } of rows) if (leftOut) reasons.set(leftOut, (reasons.get(leftOut) ?? 0) + 1)
+  const counts = [...reasons].map(([why, count]) => `${named('left_out', why)} (${number(count)})`)
   return counts.length > 0 && html`<p>${t('left_out.by_person')}: ${counts.join(', ')}</p>`
 }
 

@@ -15,11 +15,14 @@ import { getSession } from '../../kit/session.js'
 const keptHours = 23
 
 /**
+ * Stores or reads an upload. A page that may not store uploads says why: without them it could book a row twice.
  * @template Result @param {IDBTransactionMode} mode @param {(store: IDBObjectStore) => IDBRequest<Result>} act
  * @returns {Promise<Result>}
  */
 const inStore = (mode, act) =>
   new Promise((resolve, reject) => {
+    // Only pages at secure addresses have locks.
+    if (!navigator.locks) throw new ApiError(t('upload.needs_https'), { status: 400 })
     const opening = indexedDB.open('courier-desk', 1)
     opening.onupgradeneeded = () => opening.result.createObjectStore('uploads')
     opening.onerror = () => reject(opening.error)
@@ -32,6 +35,8 @@ const inStore = (mode, act) =>
       }
       transaction.onabort = () => reject(transaction.error)
     }
+  }).catch(error => {
+    throw error instanceof ApiError ? error : new ApiError(t('upload.not_stored'), { status: 400 })
   })
 
 /** Returns the key of an upload: other people at this machine do not see it. */
