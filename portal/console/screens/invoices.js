@@ -90,7 +90,11 @@ const Steps = ({ invoice, onDone }) => {
   return html`<div class="stack">
     <div class="row">${allowed
       .filter(([, asks]) => !asks)
-      .map(([name]) => html`<${Act} key=${name} kind="primary" run=${step(name)}>${t(`invoice.${name}`)}<//>`)}</div>
+      .map(
+        ([name]) => html`<${Act} key=${name} kind="primary" run=${step(name)}
+          question=${name === 'approve' ? t('invoice.approve_sure', { total: companyMoney(invoice.total) }) : ''}>
+          ${t(`invoice.${name}`)}<//>`,
+      )}</div>
     ${allowed
       .filter(([, asks]) => asks)
       .map(

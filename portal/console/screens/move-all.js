@@ -24,7 +24,7 @@ export const Reasons = ({ of, value, onChange }) =>
 
 /**
  * Shows a form that moves all items to one status; it names the refused items and can leave them out. `onDone` runs
- * after a move, and after items were left out.
+ * after a move, with a sentence about it, and after items were left out.
  */
 export const Move = ({ list, onDone }) => {
   const [status, setStatus] = useState('')
@@ -55,7 +55,8 @@ export const Move = ({ list, onDone }) => {
     setNote('')
     setReason('')
     collection.end()
-    onDone()
+    const { name } = moves.find(({ status_key }) => status_key === chosen)
+    onDone(t('scan.moved', { count: number(items.length), status: statusName(name) }))
   })
   const drop = (/** @type {string[]} */ waybills) => {
     list.drop(waybills)

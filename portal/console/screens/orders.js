@@ -2,7 +2,7 @@ import { callOrders } from '../../kit/api.js'
 import { findCities, findMerchants } from '../../kit/form.js'
 import { number, statusName, t } from '../../kit/i18n.js'
 import { Filters, Rows, usePages } from '../../kit/lists.js'
-import { html } from '../../kit/preact.js'
+import { html, useState } from '../../kit/preact.js'
 import { ChoosePage, Chosen, choiceColumn } from '../../kit/selection.js'
 import { may } from '../../kit/session.js'
 import { Panel, useLive } from '../../kit/ui.js'
@@ -49,11 +49,14 @@ const useChosen = () => {
 }
 
 const Actions = ({ list, onMoved }) => {
-  const onDone = () => {
+  const [moved, setMoved] = useState('')
+  const onDone = (said = '') => {
+    setMoved(said)
     document.querySelector('h1')?.focus()
     onMoved()
   }
   return html`
+    ${moved && html`<p class="notice good" role="status">${moved}</p>`}
     ${list.isFull() && html`<p class="notice">${t('scan.full', { count: number(list.size) })}</p>`}
     <${Print} waybills=${list.items.map(({ waybill }) => waybill).reverse()} />
     ${

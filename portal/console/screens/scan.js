@@ -31,8 +31,7 @@ const useReader = field =>
     return () => removeEventListener('keydown', listener)
   }, [])
 
-const Scanner = ({ list, form }) => {
-  const [last, setLast] = useState(/** @type {any} */ (null))
+const Scanner = ({ list, form, last, setLast }) => {
   const scans = useRef(0)
   const scan = async (/** @type {string} */ text) => {
     const at = ++scans.current
@@ -43,16 +42,21 @@ const Scanner = ({ list, form }) => {
     }
     const waybill = findWaybill(text)
     if (!waybill) return report('bad', text.slice(0, 80), t('scan.no_waybill'))
-    if (list.has(waybill)) return report('bad', waybill, t('scan.twice'))
-    if (list.isFull()) return report('bad', waybill, t('scan.full', { count: number(maxScanned) }))
-    const item = await list.add(waybill)
+    const isAgain = list.has(waybill)
+    if (!isAgain && list.isFull()) return report('bad', waybill, t('scan.full', { count: number(maxScanned) }))
+    const item = await (isAgain ? list.check(waybill) : list.add(waybill))
     const stored = item?.order?.waybill_number ?? waybill
     if (stored !== waybill) {
       list.drop([waybill])
       return scan(stored)
     }
     const refusal = item && findRefusal(item, '')
-    if (item) report(refusal ? 'bad' : 'good', waybill, refusal ?? statusName(item.order.status.name))
+    if (item)
+      report(
+        refusal ? 'bad' : 'good',
+        waybill,
+        refusal ?? (isAgain ? t('scan.twice') : statusName(item.order.status.name)),
+      )
   }
   const onSubmit = instead(event => {
     const field = event.currentTarget.elements.namedItem('scan')
@@ -68,8 +72,8 @@ const Scanner = ({ list, form }) => {
       spellcheck=${false} maxlength="300" enterkeyhint="done" />
     <p class=${`scanned ${last?.kind ?? ''}`} role="status">${
       last
-        ? html`<strong>${last.kind === 'good' ? '✓' : '✗'} ${t(`scan.${last.kind}`)}</strong> <code>
-          ${last.waybill}</code> ${last.text}`
+        ? html`<strong>${last.kind === 'good' ? '✓' : '✗'} ${last.waybill ? t(`scan.${last.kind}`) : last.text}</strong>
+          ${last.waybill && html` <code>${last.waybill}</code> ${last.text}`}`
         : t('scan.ready')
     }</p>
   </form>`
@@ -117,8 +121,8 @@ const Scanned = ({ list, field }) => {
   return html`<${Panel} title=${t('scan.list', { count: number(items.length) })}
     aside=${
       items.length > 0 &&
-      html`<${Button} kind="quiet" onClick=${() => drop(items.map(({ waybill }) => waybill))}>
-      ${t('scan.clear')}<//>`
+      html`<${Act} kind="quiet" question=${t('scan.clear_sure', { count: number(items.length) })}
+        run=${async () => drop(items.map(({ waybill }) => waybill))}>${t('scan.clear')}<//>`
     }>
     ${waybills.length > 0 && html`<${Print} waybills=${[...waybills].reverse()} />`}
     <${Table} caption=${t('menu.scan')} columns=${columns} rows=${items} id="waybill" empty=${t('scan.empty')} />
@@ -129,12 +133,17 @@ const Scanned = ({ list, field }) => {
 export const Scan = () => {
   const form = useRef(/** @type {any} */ (null))
   const list = useScanList()
+  /** Holds what the last scan or move led to. */
+  const [last, setLast] = useState(/** @type {any} */ (null))
   useReader(form)
-  const focus = () => form.current?.querySelector('input').focus()
+  const onDone = (moved = '') => {
+    setLast(moved ? { kind: 'good', text: moved } : null)
+    form.current?.querySelector('input').focus()
+  }
   return html`<h1 tabindex="-1">${t('menu.scan')}</h1>
     <div class="columns">
-      <div class="stack"><${Scanner} list=${list} form=${form} />
-        ${may('moveOrders') && list.items.length > 0 && html`<${Move} list=${list} onDone=${focus} />`}</div>
+      <div class="stack"><${Scanner} list=${list} form=${form} last=${last} setLast=${setLast} />
+        ${may('moveOrders') && list.items.length > 0 && html`<${Move} list=${list} onDone=${onDone} />`}</div>
       <${Scanned} list=${list} field=${form} />
     </div>`
 }

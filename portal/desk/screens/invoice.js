@@ -7,8 +7,11 @@ import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, useLive } from '../../kit/ui.js'
 
-/** Shows the actions on an invoice: save it, and approve it while it waits for approval. */
-export const Actions = ({ invoice: { invoice_no: number, state, total, charges_due }, onDone }) => {
+/**
+ * Shows the actions on an invoice: save it, and approve it while it waits for approval, unless `ticked` parcels are
+ * about to be disputed.
+ */
+export const Actions = ({ invoice: { invoice_no: number, state, total, charges_due }, ticked = 0, onDone }) => {
   const path = `/invoice/${encodeURIComponent(number)}`
   const post = usePost()
   return html`<div class="row">
@@ -18,7 +21,9 @@ export const Actions = ({ invoice: { invoice_no: number, state, total, charges_d
       state === 'submitted' &&
       (total > 0 || charges_due > 0) &&
       may('approveOwnInvoice') &&
-      html`<${Act} run=${() => post(`${path}/approve`, {}).then(onDone)}>${t('invoice.approve')}<//>`
+      html`<${Act} question=${t('invoice.approve_sure', { total: companyMoney(total) })}
+        missing=${ticked > 0 ? t('invoice.ticked', { count: ticked }) : ''}
+        run=${() => post(`${path}/approve`, {}).then(onDone)}>${t('invoice.approve')}<//>`
     }</div>`
 }
 
@@ -30,8 +35,7 @@ const listDisputable = ({ lines }) =>
   })
 
 /** Shows the lines of an invoice. Until it is approved, the merchant chooses parcels beside them to dispute. */
-const Lines = ({ invoice, onDone }) => {
-  const [chosen, setChosen] = useState(/** @type {string[]} */ ([]))
+const Lines = ({ invoice, chosen, setChosen, onDone }) => {
   const [reason, setReason] = useState('')
   const post = usePost()
   const dispute = useAction(async () => {
@@ -81,13 +85,18 @@ const showFacts = invoice => ({
 /** Shows one invoice with its lines and documents, and what the merchant may do. */
 export const Invoice = ({ no }) => {
   const found = useLive(signal => callOrders(`/invoice/${encodeURIComponent(no)}`, { signal }), 0, [no])
+  const [chosen, setChosen] = useState(/** @type {string[]} */ ([]))
+  const onDone = () => {
+    setChosen([])
+    found.reload()
+  }
   return html`<div class="row"><h1 tabindex="-1">${no}</h1>
       ${found.data && html`<${Badge}>${t(`invoice.${found.data.data.state}`)}<//>`}</div>
     <p><a href="#/money">${t('menu.money')}</a></p>
     <${Live} of=${found} lines=${8}>${({ data }) => html`
       <${Panel} title=${data.invoice_ref_no}><${Facts} of=${showFacts(data)} />
         ${data.state === 'submitted' && data.total <= 0 && html`<p class="notice">${t('invoice.waits')}</p>`}
-        <${Actions} invoice=${data} onDone=${found.reload} /><//>
-      <${Lines} key=${data.version} invoice=${data} onDone=${found.reload} />
+        <${Actions} invoice=${data} ticked=${chosen.length} onDone=${onDone} /><//>
+      <${Lines} key=${data.version} invoice=${data} chosen=${chosen} setChosen=${setChosen} onDone=${onDone} />
       <${Versions} invoice=${data} needs="getCreditNote" />`}<//>`
 }

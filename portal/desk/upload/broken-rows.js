@@ -14,7 +14,7 @@ const readKind = (/** @type {string} */ text) => {
 }
 
 /** Counts the cells without those that are empty at the end. */
-const countFilled = (/** @type {string[]} */ cells) => cells.findLastIndex(cell => cell !== '') + 1
+const countFilled = (/** @type {string[]} */ cells) => cells.map(cell => cell !== '').lastIndexOf(true) + 1
 
 /**
  * Returns true if an amount was split at its separator of thousands.

@@ -33,8 +33,12 @@ const asCsv = (reply: FastifyReply, file: string) =>
   reply.header('content-disposition', `attachment; filename="${file}"`).type('text/csv; charset=utf-8')
 
 export const sendCsv = (reply: FastifyReply, file: string, rows: Rows, row: TObject) =>
-  sendFile(reply, file, toCsv(rows, row))
+  sendFile(reply, file, mark + toCsv(rows, row))
 
+/** Begins the CSV files that people open: without this mark Excel does not read UTF-8. */
+const mark = '\uFEFF'
+
+/** Sends a file as it is, such as that of a bank, whose program may not know the mark. */
 export const sendFile = (reply: FastifyReply, file: string, csv: string) => asCsv(reply, file).send(csv)
 
 /** Sends pages of rows as one file, each while the next one is read. Throws what the first page throws. */
@@ -43,7 +47,7 @@ export const streamCsv = async (reply: FastifyReply, file: string, pages: AsyncI
   const write = async function* () {
     for (let page = first; ; page = await pages.next()) {
       if (page.done) return
-      yield page === first ? toCsv(page.value, row) : toCells(page.value, row)
+      yield page === first ? mark + toCsv(page.value, row) : toCells(page.value, row)
     }
   }
   return asCsv(reply, file).send(Readable.from(write()))
