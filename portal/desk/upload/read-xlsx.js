@@ -127,7 +127,10 @@ const readFormat = (/** @type {string} */ style) => {
   const [first = ''] = (style.match(/(?:"[^"]*"|\\.|[^;"\\])+/gs) ?? []).filter(part => /[0#?]|General/.test(part))
   const form = /"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|[_*].|(General|[0#?](?:[0#?.,/]|E[+-])*)|([^"\\[])/gsu
   const found = [...first.matchAll(form)]
-  const [from, to] = [found.findIndex(([, , , , digits]) => digits), found.map(each => Boolean(each[4])).lastIndexOf(true)]
+  const [from, to] = [
+    found.findIndex(([, , , , digits]) => digits),
+    found.map(each => Boolean(each[4])).lastIndexOf(true),
+  ]
   const join = (/** @type {RegExpMatchArray[]} */ parts) =>
     letter(parts.map(([, quoted, escaped, currency, , plain]) => quoted ?? escaped ?? currency ?? plain ?? '').join(''))
   const digits = found[to]?.[4] ?? ''
