@@ -10,9 +10,10 @@ import { readSentence, wordRefusal } from './row-problems.js'
 /**
  * Describes a row of the sheet: `values` are its cells, `headings` the sheet's own and `errors` by field, '' for the
  * whole row. A mark is a doubt; `leftOut` says why the row is not booked; `isChanged`: a person has changed the row
- * since its check, which set `cod`, `price` and `currency`.
+ * since its check, which set `cod`, `price` and `currency`. `taken` is the order number that a
+ * person books again.
  * @typedef {{ line: number, values: Record<string, string>, headings?: Record<string, string>, weightUnit?: string,
- *   marks: Mark[], leftOut?: string, isChanged?: boolean, city?: City | null,
+ *   marks: Mark[], leftOut?: string, taken?: string, isChanged?: boolean, city?: City | null,
  *   alternatives?: City[], errors: Record<string, Problem[]>, warnings: ({ field: string } & Problem)[], cod?: number,
  *   price?: number, currency?: string }} Row
  */
@@ -84,7 +85,10 @@ const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ gene
     }
     for (const [index, { delivery_charge: price, currency }] of result.data.entries())
       Object.assign(good[index], { price, currency })
-    for (const { row, field, problem } of assign(good, result.warnings ?? {})) row.warnings.push({ field, ...problem })
+    for (const { row, field, problem } of assign(good, result.warnings ?? {})) {
+      row.warnings.push({ field, ...problem })
+      if (problem.code === 'used_before' && row.taken !== row.values.order_no) row.leftOut = 'used'
+    }
     return result.messages
   }
 }

@@ -75,22 +75,26 @@ const Cell = ({ row, field, general, onChange }) => {
 
 /** Shows what was found in a row: why it is left out, or what is wrong and asked, its price, and what looks unusual. */
 const Found = ({ row, rows, fields, onChange }) => {
-  if (row.leftOut) return html`<div><${Badge}>${named('left_out', row.leftOut)}<//></div>`
   const errors = Object.entries(row.errors).filter(([field]) => field && !fields.includes(field))
   const notes = listNotes(row).map(({ field, ...problem }) =>
     field ? `${nameColumn(row, field)}: ${wordProblem(problem)}` : wordProblem(problem),
   )
+  const shown = notes.map(note => html`<p key=${note} class="unusual">${note}</p>`)
+  if (row.leftOut)
+    return html`<div><${Badge}>${named('left_out', row.leftOut)}<//>
+    ${row.leftOut === 'used' && shown}</div>`
   const [kind, text] = isBad(row) && !row.isChanged ? ['bad', 'view.bad'] : ['warn', 'upload.unchecked']
   return html`<div>
     ${isGood(row) ? money(row.price, row.currency) : html`<${Badge} kind=${kind}>${t(text)}<//>`}
     <${RowQuestions} row=${row} rows=${rows} onChange=${onChange} />
     ${errors.map(([field, problems]) => html`<p key=${field} class="wrong">${problems.map(wordProblem).join(' ')}</p>`)}
-    ${notes.map(note => html`<p key=${note} class="unusual">${note}</p>`)}</div>`
+    ${shown}</div>`
 }
 
 const GridRow = ({ row, rows, fields, general, onChange }) => {
   const leave = event => {
     row.leftOut = event.target.checked ? undefined : 'by_person'
+    if (event.target.checked) row.taken = row.values.order_no
     if (row.price === undefined) row.isChanged = true
     onChange()
   }

@@ -22,6 +22,8 @@ const sentences = /** @type {[RegExp, string][]} */ ([
   [/is that of order_data\.(?<index>\d+)(?: and (?<more>\d+) more)?/, 'repeated_no'],
   [/^The order looks like (?<waybill>\S+) of the last/, 'alike'],
   [/is that of (?<waybill>\S+) of the last/, 'used_no'],
+  [/is that of (?<waybill>\S+), booked on (?<day>\S+), too/, 'used_before'],
+  [/was that of (?<waybill>\S+), booked on (?<day>\S+) and cancelled/, 'cancelled_before'],
   [/^None of your last (?<count>\d+) orders went to (?<city>.+): check/, 'new_city'],
   [/^None of your last (?<count>\d+) orders weighed more than (?<max>[\d.]+) kg/, 'heavy'],
   [/^(?<returned>\d+) of the last (?<count>\d+) parcels to this phone number came back/, 'returns'],

@@ -9,8 +9,8 @@ import type { Refusal } from '../catalogue/price-parcels.ts'
 import type { NewBatch } from './batch-rows.ts'
 import type { WriteBatch } from './batch-writer.ts'
 import { type CheckedBatch, checkBatch, type Verdict } from './check-batch.ts'
-import { type Comparable, type Conflicts, readConflicts } from './conflicts.ts'
-import { type FindHabits, warnReturns } from './history.ts'
+import { type Comparable, type Conflicts, leaveNumbersOut, readConflicts } from './conflicts.ts'
+import { type FindHabits, warnReturns, warnUsedNumbers } from './history.ts'
 import type { Batch, ReadableBatch } from './read-batch.ts'
 import { chooseCheck, type Suspicions, suspect, suspectAlike } from './warnings.ts'
 import { type NumberedOrders, numberOrders, type WaybillNumbers } from './waybill-numbers.ts'
@@ -102,10 +102,14 @@ export const quoteOrders = async (
   const checked = await check(dependencies, asked, catalogue)
   const { verdict, suspicions } = checked
   const comparable = catalogue.checks.duplicate !== 'off' && toComparable(asked, verdict)
-  const conflicts = await readConflicts(pool, tenant, { waybills: listGivenWaybills(batch), comparable })
+  const found = await readConflicts(pool, tenant, { waybills: listGivenWaybills(batch), comparable })
+  // What only warns of an order number names its parcel of any day instead.
+  const isRefused = catalogue.checks.duplicate === 'refuse'
+  const conflicts = isRefused ? found : { ...found, alike: leaveNumbersOut(found.alike) }
   const refusal = refuse(checked, batch, conflicts, true)
   if (refusal || verdict.kind === 'refused') return refusal ?? (verdict as Refusal)
   await warnReturns(pool, asked, verdict.batch.orders, suspicions.warnings)
+  if (comparable) await warnUsedNumbers(pool, tenant, verdict.batch, suspicions.warnings)
   return { kind: 'quoted', batch: verdict.batch, currency: catalogue.currency, warnings: suspicions.warnings.errors }
 }
 

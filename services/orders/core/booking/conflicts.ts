@@ -56,6 +56,9 @@ interface Alike {
 
 export type FoundAlike = ReadonlyMap<PricedOrder, Alike>
 
+export const leaveNumbersOut = (alike: FoundAlike): FoundAlike =>
+  new Map([...alike].map(([order, found]) => [order, { ...found, sameOrderNo: null }]))
+
 /** Holds checked orders of one merchant. */
 export interface Comparable {
   readonly merchantId: string

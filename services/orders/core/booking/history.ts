@@ -4,9 +4,9 @@ import { inTenant, readInTenant, withoutDoubt } from '@courier/shared/postgres/d
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
+import { cancelledKey, deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
 import { toArrayLiteral } from './batch-rows.ts'
-import type { PricedOrder } from './check-batch.ts'
+import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 import { computePhoneKey } from './conflicts.ts'
 
 export interface Habits {
@@ -80,6 +80,66 @@ export const warnReturns = async (
       `${returned} of the last ${delivered + returned} parcels to this phone number came back: call before you send it.`,
     )
 }
+
+/**
+ * Warns of order numbers that the business used before, however long ago, and names the newest parcel and its day: shops
+ * export the last days again and again. A cancelled parcel is named if there is no other. Runs only in dry runs.
+ */
+export const warnUsedNumbers = async (
+  pool: pg.Pool,
+  tenant: string,
+  { businessId, orders }: CheckedBatch,
+  warnings: ErrorList,
+): Promise<void> => {
+  const wanted = orders.flatMap(({ order: { orderNo } }, index) =>
+    orderNo === undefined ? [] : [...listForms(orderNo)].map(form => ({ form, index, orderNo })),
+  )
+  if (wanted.length === 0) return
+  const mostRead = Math.ceil(maxNumbersRead / wanted.length)
+  const values = [tenant, toArrayLiteral(wanted.map(({ form }) => form)), businessId, mostRead]
+  const rows = await readInTenant<UsedNumber>(pool, tenant, { name: 'find_used_numbers', text: findUsedSql, values })
+  const found = rows.map(row => ({ ...row, ...(wanted[row.item - 1] as (typeof wanted)[number]) }))
+  const newest = found.sort((a, b) => Number(a.cancelled) - Number(b.cancelled) || (a.day < b.day ? 1 : -1))
+  const byOrder = Map.groupBy(newest, ({ index }) => index)
+  for (const [index, [first]] of [...byOrder].sort(([a], [b]) => a - b))
+    if (first) warnings.add(...wordUsed(index, first))
+}
+
+interface UsedNumber {
+  readonly item: number
+  readonly waybill: string
+  /** Is the day in the company's time zone, such as 2026-11-24. */
+  readonly day: string
+  readonly cancelled: boolean
+}
+
+/** Lists the Unicode forms in which a text may be stored: they look the same. */
+const listForms = (text: string): Set<string> => new Set([text, text.normalize('NFC'), text.normalize('NFD')])
+
+const wordUsed = (index: number, { orderNo, waybill, day, cancelled }: UsedNumber & { orderNo: string }) =>
+  [
+    `order_data.${index}.order_no`,
+    cancelled
+      ? `The order no ${orderNo} was that of ${waybill}, booked on ${day} and cancelled since.`
+      : `The order no ${orderNo} is that of ${waybill}, booked on ${day}, too.`,
+  ] as const
+
+/** Limits the orders that a dry run reads by their numbers, which all merchants of a tenant may share. */
+const maxNumbersRead = 500_000
+
+const findUsedSql = `
+  with wanted as materialized (
+    select item::integer, order_no from unnest($2::text[]) with ordinality as wanted (order_no, item)
+  )
+  select item, waybill_number as waybill, status_key = '${cancelledKey}' as cancelled,
+    to_char(created_at at time zone time_zone, 'YYYY-MM-DD') as day
+  from tenants cross join wanted cross join lateral (
+    select waybill_number, status_key, created_at
+    from (select waybill_number, status_key, created_at, business_id from orders
+      where tenant_id = $1 and order_no = wanted.order_no order by created_at desc limit $4::integer) numbered
+    where business_id = $3::integer order by status_key = '${cancelledKey}', created_at desc limit 1
+  ) newest
+  where tenants.tenant_id = $1`
 
 const findReturnsSql = `
   with wanted as materialized (

@@ -14,6 +14,10 @@ let made = 0
 const own = (fields: Record<string, unknown> = {}) => order({ customer_phone: `07${70_000_000 + made++}`, ...fields })
 const alike = (waybill: string) => [`The order looks like ${waybill} of the last 24 hours: same phone, COD and city.`]
 
+const today = new Date(Date.now() + 5.5 * 3_600_000).toISOString().slice(0, 10)
+const used = (number: string, waybill: string, day = today) =>
+  `The order no ${number} is that of ${waybill}, booked on ${day}, too.`
+
 t.test('a response has warnings only when there are any', async t => {
   const { status, body } = await bulk(batch([own(), own()]))
   t.equal(status, 200)
@@ -70,13 +74,50 @@ t.test('warns of an order like one from the last 24 hours, and names the earlier
   const dry = await bulk(batch([first]), { query: '?dry_run=1' })
   t.strictSame(dry.body.warnings, {
     'order_data.0': alike(again.body.data[1]),
-    'order_data.0.order_no': [number[0]?.replace(waybill, again.body.data[1])],
+    'order_data.0.order_no': [used('LS-1', again.body.data[1])],
   })
   const spelt = { ...first, order_no: undefined, customer_phone: `+94 ${String(first.customer_phone).slice(1)}` }
   t.strictSame((await bulk(batch([spelt]))).body.warnings, { 'order_data.0': alike(again.body.data[1]) })
   for (const other of [{ cod: 1 }, { destination_city_id: 1501 }, { customer_phone: '0719999999' }])
     t.notOk('warnings' in (await bulk(batch([{ ...first, order_no: undefined, ...other }]))).body)
 })
+
+t.test(
+  'a dry run finds an order number among all parcels of the business, and names the parcel and its day',
+  async t => {
+    const at = await addTenant('used')
+    const made = await bulk(batch(['U-1', 'U-2', 'U-3', 'U-4', 'Nimalī'].map(order_no => own({ order_no }))), at)
+    const [old, cancelled, , , accented] = made.body.data
+    await rows(
+      `update orders set created_at = '2026-01-31T20:00:00Z' where tenant_id = 'used' and waybill_number <> all($1)`,
+      [[]],
+    )
+    const leave = (waybills: string[]) => request('/order/cancel', { waybill_numbers: waybills }, at)
+    t.equal((await leave([cancelled])).status, 200)
+    await rows(`update orders set business_id = 7 where tenant_id = 'used' and order_no = 'U-3'`)
+    await rows(`update orders set merchant_id = 7, business_id = 8 where tenant_id = 'used' and order_no = 'U-4'`)
+    const numbers = ['U-1', 'U-2', 'U-3', 'U-4', 'Nimalī'.normalize('NFD'), 'U-6', undefined]
+    const asked = batch(numbers.map(order_no => own({ order_no })))
+    const dry = await bulk(asked, { ...at, query: '?dry_run=1' })
+    t.strictSame(dry.body.warnings, {
+      'order_data.0.order_no': [used('U-1', old, '2026-02-01')],
+      'order_data.1.order_no': [`The order no U-2 was that of ${cancelled}, booked on 2026-02-01 and cancelled since.`],
+      'order_data.4.order_no': [used(numbers[4] ?? '', accented, '2026-02-01')],
+    })
+    t.notOk('warnings' in (await bulk(asked, at)).body, 'a booking looks at the last 24 hours')
+    const off = await addTenant('unused', { duplicate: 'off' })
+    for (const query of ['', '?dry_run=1'])
+      t.notOk('warnings' in (await bulk(batch([own({ order_no: 'U-1' })]), { ...off, query })).body)
+    const refusing = await addTenant('used-refused', { duplicate: 'refuse' })
+    const [first] = (await bulk(batch([own({ order_no: 'U-1' })]), refusing)).body.data
+    await rows(`update orders set created_at = '2026-01-31T20:00:00Z' where tenant_id = 'used-refused'`)
+    t.strictSame(
+      (await bulk(batch([own({ order_no: 'U-1' })]), { ...refusing, query: '?dry_run=1' })).body.warnings,
+      { 'order_data.0.order_no': [used('U-1', first, '2026-02-01')] },
+      'what a booking would not refuse is a warning',
+    )
+  },
+)
 
 t.test('orders of another tenant, older orders and cancelled orders are not duplicates', async t => {
   const [old, cancelled] = [own(), own()]
