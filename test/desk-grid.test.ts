@@ -272,7 +272,9 @@ if (browser) {
   t.test('a grid of 10,000 rows stays fast', async t => {
     const page = await open()
     const rows = Array.from({ length: 10_000 }, (_, n) =>
-      row(n, n === 9_000 ? 'Nowhere' : 'Galle').replace('07700', '0771').replace('G-', 'H-'),
+      row(n, n === 9_000 ? 'Nowhere' : 'Galle')
+        .replace('07700', '0771')
+        .replace('G-', 'H-'),
     )
     const buffer = Buffer.from([headings, ...rows].join('\n'))
     await page.getByLabel('File (Excel').setInputFiles({ name: 'rows.csv', mimeType: 'text/csv', buffer })

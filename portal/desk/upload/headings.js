@@ -18,8 +18,11 @@ const sender = new RegExp(
   'u',
 )
 const payer = /\b(bill(ing)?|payers?|payment|invoice)\b/
-const receiver =
-  /\b(ship(ping)?|deliver(y|ed)?|receivers?|recipients?|consignee|drop off|drop|destination)\b|ලබන්න|பெறுந|مستلم|مرسل [إا]لي|প্রাপক/u
+const receiver = new RegExp(
+  String.raw`\b(ship(ping)?|deliver(y|ed)?|receivers?|recipients?|consignee|drop off|drop|destination)\b|` +
+    'ලබන්න|பெறுந|مستلم|مرسل [إا]لي|প্রাপক',
+  'u',
+)
 
 /** Returns the side of a delivery that a heading names. @param {string} words */
 export const readSide = words =>

@@ -103,7 +103,7 @@ export const quoteOrders = async (
   const { verdict, suspicions } = checked
   const comparable = catalogue.checks.duplicate !== 'off' && toComparable(asked, verdict)
   const found = await readConflicts(pool, tenant, { waybills: listGivenWaybills(batch), comparable })
-  // What only warns of an order number names its parcel of any day instead.
+  // Leaves order numbers that only warn to warnUsedNumbers, which names their parcels of any day.
   const isRefused = catalogue.checks.duplicate === 'refuse'
   const conflicts = isRefused ? found : { ...found, alike: leaveNumbersOut(found.alike) }
   const refusal = refuse(checked, batch, conflicts, true)

@@ -82,8 +82,8 @@ export const warnReturns = async (
 }
 
 /**
- * Warns of order numbers that the business used before, however long ago, and names the newest parcel and its day: shops
- * export the last days again and again. A cancelled parcel is named if there is no other. Runs only in dry runs.
+ * Warns of order numbers that the business used before, however long ago, and names the newest parcel and its day:
+ * shops export the last days again and again. A cancelled parcel is named if there is no other. Runs only in dry runs.
  */
 export const warnUsedNumbers = async (
   pool: pg.Pool,
