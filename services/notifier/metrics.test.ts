@@ -4,6 +4,21 @@ import { build } from './test/portal.ts'
 
 const names = /^((?:messages|channels|sends)_\S+) (\S+)$/gm
 
+t.test('a message whose sends fail is late since the first failure, until it is deferred', async t => {
+  const { app, call, queue, rows, control } = await build(t)
+  const readLate = async () => Number(/^messages_late_seconds (\S+)$/m.exec((await app.inject('/metrics')).body)?.[1])
+  control.script({ times: 1, trouble: { kind: 'error', code: 131016 } })
+  await call('POST', '/api/messages', messageTo('0770000101'))
+  queue.start()
+  await until('the send is retried', async () => (await rows('select from messages where attempts = 1')).length === 1)
+  await queue.stop()
+  await rows(`update messages set failing_since = failing_since - interval '1 hour',
+    due_at = due_at + interval '1 hour', retry_at = retry_at + interval '1 hour'`)
+  t.ok(Math.abs((await readLate()) - 3_600) < 60, 'it has failed for an hour, although its next send is not due')
+  await rows(`update messages set due_at = due_at + interval '8 hours'`)
+  t.equal(await readLate(), 0, 'it waits for its hours')
+})
+
 t.test('the metrics show the backlog, unknown messages, paused channels and the outcomes of sends', async t => {
   const { app, call, queue, rows, control } = await build(t)
   const metrics = async (): Promise<Record<string, number>> =>

@@ -35,6 +35,8 @@ const firstDue = `channels c cross join lateral (
   where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id and m.status = 'queued'
   order by m.due_at
   limit 1) first_due`
+const retried = `(select failing_since from messages where status = 'queued' and due_at = retry_at
+  order by failing_since limit 1) retried`
 const countProblems = (...kinds: string[]): string => `(select count(*)::integer from account_notices
   where is_problem and kind in ('${kinds.join("','")}') and happened_at > now() - interval '7 days')`
 const waitingActions = 'customer_actions where outcome is null'
@@ -43,7 +45,10 @@ const gauges = {
   messages_queued: [`Messages that are to be sent, now or later, ${capped}`, inStatus('queued')],
   messages_held: [`Messages that wait for the customer to write, ${capped}`, inStatus('held')],
   messages_unknown: [`Messages that may or may not have been sent, ${capped}`, inStatus('unknown')],
-  messages_late_seconds: ['Seconds that the oldest due message has waited.', oldest('due_at', firstDue)],
+  messages_late_seconds: [
+    'Seconds since the oldest due message was first due, or its sends began to fail.',
+    `greatest(${oldest('due_at', firstDue)}, ${oldest('failing_since', retried)})`,
+  ],
   budgets_nearly_used_up: [
     "Tenants whose spending this month has reached their budget's share for a warning, or all of it.",
     '(select count(warned_at)::integer from budgets)',

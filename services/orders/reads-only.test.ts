@@ -23,21 +23,32 @@ const prepare = async (t: Test) => {
       await client.query('set default_transaction_read_only = off')
       await client.query(text.replace('$name', client.database ?? ''))
     })
-  return { pool: pool as unknown as ReturnType<typeof createPool>, book, readReadiness, asSuperuser }
+  const readMetrics = async () => (await built.app.inject('/metrics')).body
+  const endConnections = async () => {
+    await asSuperuser(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '$name' and pid <> pg_backend_pid()`,
+    )
+    while (pool?.totalCount) await new Promise(setImmediate)
+  }
+  return {
+    readMetrics,
+    endConnections,
+    pool: pool as unknown as ReturnType<typeof createPool>,
+    book,
+    readReadiness,
+    asSuperuser,
+  }
 }
 
 const unavailable = { status: 503, code: 'unavailable' }
 const booked = { status: 200, code: undefined }
 
 t.test('a database that only reads is unavailable, and its connections are given up', async t => {
-  const { book, readReadiness, asSuperuser, pool } = await prepare(t)
+  const { book, readReadiness, asSuperuser, endConnections } = await prepare(t)
   t.same(await book(), booked)
   t.equal(await readReadiness(), 200)
   await asSuperuser('alter database $name set default_transaction_read_only = on')
-  await asSuperuser(
-    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '$name' and pid <> pg_backend_pid()`,
-  )
-  while (pool.totalCount > 0) await new Promise(setImmediate)
+  await endConnections()
   t.same(await book(), unavailable)
   t.equal(await readReadiness(), 503)
   await asSuperuser('alter database $name reset default_transaction_read_only')
@@ -59,4 +70,13 @@ t.test('a session that a pooler lost is unavailable once, and its connection is 
     t.same(await book(), unavailable, `08P01: ${lost} is another statement`)
     t.same(await book(), booked)
   }
+})
+
+t.test('connections that Postgres refuses are counted', async t => {
+  const { book, readMetrics, endConnections, asSuperuser } = await prepare(t)
+  t.match(await readMetrics(), /^database_connections_refused_total 0$/m)
+  await asSuperuser('alter database $name connection limit 0')
+  await endConnections()
+  t.same(await book(), unavailable)
+  t.match(await readMetrics(), /^database_connections_refused_total [1-9]/m)
 })

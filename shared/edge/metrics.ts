@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
-import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
+import { refused } from '../postgres/patience.ts'
 import { countWaiting } from '../postgres/tenant-share.ts'
 
 /**
@@ -85,4 +86,7 @@ export const watchPool = (pool: pg.Pool, registry: Registry): void => {
       this.set({ state: 'waiting' }, pool.waitingCount + countWaiting(pool))
     },
   })
+  const help = 'Connections that Postgres refused, because a limit was reached.'
+  const refusals = new Counter({ name: 'database_connections_refused_total', help, registers: [registry] })
+  pool.on(refused as 'release', () => refusals.inc())
 }

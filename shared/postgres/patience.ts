@@ -3,6 +3,10 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
 
+/** Is emitted by a pool when Postgres has no connection left for the role, the database or itself. */
+export const refused = 'refused'
+const tooManyConnections = '53300'
+
 const roundMilliseconds = 100
 const toRounds = (seconds: number): number => (seconds * 1000) / roundMilliseconds
 
@@ -90,6 +94,7 @@ export const makePatient = (pool: pg.Pool, queueSeconds: number = silentSeconds)
   const connectPatiently = (done: Done): void => {
     const entry: Done = (...result) => {
       endWait()
+      if ((result[0] as { code?: unknown } | undefined)?.code === tooManyConnections) pool.emit(refused as never)
       done(...result)
     }
     const endWait = limit(() => {

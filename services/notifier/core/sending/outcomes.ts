@@ -19,6 +19,10 @@ export interface SendOutcome {
   readonly detail?: string
 }
 
+const isRetrySql = `d.status = 'queued' and d.meaning is not null`
+/** Is true if an earlier send failed within the longest wait between two sends. */
+const isFailingSql = `m.failing_since > now() - interval '6 hours'`
+
 /**
  * Stores outcomes, each with its timeline event. An outcome changes nothing once its message has been claimed again; if
  * a webhook has reported more, the outcome adds only the API's message id, unless the report was a failure of an
@@ -61,7 +65,10 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], r
               else m.error_meaning end,
             attempts = case when d.applies then m.attempts + d.is_attempt::integer else m.attempts end,
             due_at = case when d.applies then coalesce(now() + make_interval(secs => d.due_seconds), m.due_at)
-              else m.due_at end
+              else m.due_at end,
+            retry_at = case when d.applies and ${isRetrySql} then now() + make_interval(secs => d.due_seconds) end,
+            failing_since = case when d.applies and ${isRetrySql} and not coalesce(${isFailingSql}, false) then now()
+              else m.failing_since end
           from decided d
           where m.tenant_id = d.tenant_id and m.message_id = d.message_id and m.fence = d.fence
           returning m.tenant_id, m.message_id, d.was, m.status, case when d.overtaken then $11
