@@ -67,6 +67,7 @@ const runTests = async (t: Test, files: string[]): Promise<void> => {
       const failure = await run(process.execPath, ['--enable-source-maps', file], {
         cwd: folder,
         maxBuffer: 2 ** 26,
+        env: { ...process.env, TEST_CAPABILITIES: 'none' },
       }).then(
         () => undefined,
         ({ stdout, stderr }) => stdout + stderr,

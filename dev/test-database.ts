@@ -48,6 +48,9 @@ export const makeTemplates = async (server: string): Promise<void> => {
 }
 
 type Chosen = 'all' | 'none'
+/** Names the capabilities that the running test loads. `npm test` chooses none for tests of the core, and else all. */
+export const chosenCapabilities: Chosen = process.env.TEST_CAPABILITIES === 'none' ? 'none' : 'all'
+
 const formatDemoName = (chosen: Chosen): string => `${formatTestName('orders')}_${chosen}`
 
 /** Creates a database of orders with the tenant of `tenantFile()`, since its passwords take long to hash. */

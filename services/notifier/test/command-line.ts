@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
-import { cloneDatabase, makeFolder } from '../../../dev/test-database.ts'
-import { chosenCapabilities, serviceToken } from './portal.ts'
+import { chosenCapabilities, cloneDatabase, makeFolder } from '../../../dev/test-database.ts'
+import { serviceToken } from './portal.ts'
 
 const run = promisify(execFile)
 const admin = join(import.meta.dirname, '../admin.ts')

@@ -1,15 +1,12 @@
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
-import type { Teardown } from '../../../dev/test-database.ts'
+import { chosenCapabilities, type Teardown } from '../../../dev/test-database.ts'
 import { createNotifier, type NotifierOptions } from '../app.ts'
 import { capabilities } from '../capabilities.ts'
 import { createTokenFor } from '../core/access/token-commands.ts'
 import type { OrdersClient } from '../core/orders-client/orders-client.ts'
 import { createFixture, type FixtureOptions } from './fixture.ts'
-
-/** Leaves all capabilities out where a test of the core runs: the core needs none. */
-export const chosenCapabilities = process.argv[1]?.includes('/services/notifier/core/') ? 'none' : 'all'
 
 export const serviceToken = 'a-service-token-of-tests'
 

@@ -5,7 +5,7 @@ import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
-import { cloneDatabase, cloneDemo, type Teardown } from '../../../dev/test-database.ts'
+import { chosenCapabilities, cloneDatabase, cloneDemo, type Teardown } from '../../../dev/test-database.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
 import { capabilities, createCompanyFile } from '../capabilities.ts'
 import type { Capabilities } from '../capability.ts'
@@ -36,8 +36,7 @@ export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 
 
 export const allCapabilities: Capabilities = await loadCapabilities(capabilities, 'all')
 
-/** Is empty for tests of the core, which needs no capability, and has all of them for other tests. */
-const loaded: Capabilities = /\/orders\/core\//.test(process.argv[1] ?? '') ? new Map() : allCapabilities
+const loaded: Capabilities = chosenCapabilities === 'all' ? allCapabilities : new Map()
 
 /** Describes the company file of the capabilities that the running test loads. */
 export const companyFile = createCompanyFile(loaded)
@@ -54,7 +53,7 @@ export const build = async (
   { file = tenantFile(), poolOf, ...limits }: { file?: TenantFile; poolOf?: PoolOf } & Partial<OrdersOptions> = {},
 ) => {
   const isDemo = limits.capabilities === undefined && isDeepStrictEqual(file, tenantFile())
-  const demo = isDemo ? await cloneDemo(t, loaded === allCapabilities ? 'all' : 'none') : undefined
+  const demo = isDemo ? await cloneDemo(t, chosenCapabilities) : undefined
   const database = demo ?? (await cloneDatabase(t, 'orders'))
   const pool = createPool({ url: database.url, name: 'test', connections: 10 })
   const ordersOptions = {

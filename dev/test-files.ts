@@ -1,0 +1,110 @@
+import { globSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promiseNames } from '../trust/promises.ts'
+import { root } from './settings.ts'
+import { onCitus } from './test-database.ts'
+
+/** Holds files that run one after the other in one process, under the same settings, until the group is empty. */
+export interface Group {
+  /** Are the arguments of its processes. */
+  readonly words: readonly string[]
+  readonly environment: { readonly TEST_CAPABILITIES: 'all' | 'none' }
+  /** Runs the file itself, instead of dev/test-folder.ts. */
+  readonly isAlone: boolean
+  /** Names the files that wait, the longest first. */
+  readonly files: string[]
+}
+
+const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'
+/** Matches tests that take long, need other programs, or cover code that rarely changes. */
+const onlyInAll = [
+  /^(trust|bench)\//,
+  /^test\/(compose|console|console-[a-z]+|desk|desk-(killed|programs)|docs-page|examples|failover|imports|ops-programs|pgbouncer|pitr|portal-none|restored|secrets|simulator-page|start|traces|tracking-page|two-notifiers|upgrade|without-docker)\.test\.ts$/,
+  /^services\/notifier\/(.*\/)?(apply-rules|costs|crash|fair|keys|late-outcomes|portfolio-days|process|proven-numbers|queue-hazards|recipient-pause|replies|replies-address|send-command|stopping|webhooks-cost|webhooks-load|webhooks-storm)\.test\.ts$/,
+  /^services\/orders\/(.*\/)?(admin|catalogue-memory|closing|cors|labels|login-floods|lost-responses|merchants|messaging|on-citus|payouts-killed|process|provisioning|relay-failures|relay-processes|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
+  /^(dev\/(install|sbom|seam|test)|simulator\/test\/process)\.test\.ts$/,
+]
+/** Lists the tests that --all also runs on Citus, if TEST_CITUS_URL names a cluster. */
+const alsoOnCitus = [
+  ...globSync(
+    'services/orders/{on-citus,out-and-in,phones,core/{booking/bulk,relay/relay,tracking/tracking-keys},capabilities/{feed/{changes,webhooks},rate-gaps/rate-gaps,money/corrections,books/{journal,months,shops-day},failures/instructions}}.test.ts',
+    { cwd: root },
+  ),
+  'trust/promises.test.ts fuzz',
+]
+export const checks = 'dev/check.ts'
+/** Runs after all others, which would slow down its comparison. */
+const measuring = 'bench/regression.test.ts'
+/** Runs once for each promise, whose name is its argument. */
+const shortForms = 'trust/promises.test.ts'
+
+/** Matches files that share no process with another file. */
+const alone = [
+  // Is no test, but a program.
+  /^dev\/check\.ts$/,
+  // Compares the speed of two releases.
+  /^bench\/regression\.test\.ts$/,
+  // Reads the name of the promise from its arguments.
+  /^trust\/promises\.test\.ts$/,
+]
+
+/** Matches tests known to be slow: a first run, without recorded durations, starts these before all others. */
+const knownSlow =
+  /check\.ts$|\/(compose|upgrade|bench|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|relay[a-z-]*|events|login|fair)\.test\.ts$|(chaos|killed|restored|cost)$/
+
+type Durations = Readonly<Record<string, number>>
+
+/** Estimates the seconds of a file: as in the last run, or by its size. */
+const estimate = (file: string, durations: Durations): number =>
+  durations[file] ??
+  (knownSlow.test(file)
+    ? 60
+    : (statSync(join(root, file.split(' ')[0] ?? ''), { throwIfNoEntry: false })?.size ?? 0) / 2_000)
+
+/** Estimates the seconds that the waiting files of a group take. */
+export const estimateGroup = ({ files }: Group, durations: Durations): number =>
+  files.reduce((sum, file) => sum + estimate(file, durations), 0)
+
+const findFiles = (all: boolean): string[] =>
+  globSync(folders, { cwd: root, exclude: ['**/node_modules/**'] })
+    .filter(file => all || !onlyInAll.some(form => form.test(file)))
+    .flatMap(file => (file === shortForms ? promiseNames.map(name => `${file} ${name}`) : file))
+    .concat(all && process.env.TEST_CITUS_URL ? alsoOnCitus.map(file => `${file} ${onCitus}`) : [])
+    .concat(checks)
+    .toSorted()
+
+/** Makes a group of each folder. The core of a service and its tests run without capabilities. */
+const groupFiles = (files: readonly string[], isAlone: (file: string) => boolean, durations: Durations): Group[] =>
+  [
+    ...Map.groupBy(files, file => {
+      const [path = '', ...words] = file.split(' ')
+      return [isAlone(file) ? path : dirname(path), ...words].join(' ')
+    }).values(),
+  ].map(files => {
+    const [path = '', ...words] = (files[0] ?? '').split(' ')
+    return {
+      words,
+      environment: { TEST_CAPABILITIES: /(^|\/)services\/[a-z]+\/core\//.test(path) ? 'none' : 'all' },
+      isAlone: isAlone(files[0] ?? ''),
+      files: files.toSorted((a, b) => estimate(b, durations) - estimate(a, durations)),
+    }
+  })
+
+interface Choice {
+  readonly all: boolean
+  /** Names files, which run alone, and folders, each of which runs in one process. Without any, all tests run. */
+  readonly named: readonly string[]
+  readonly durations: Durations
+}
+
+/** Returns the groups that run side by side, and those that run one after the other once these have ended. */
+export const chooseGroups = ({ all, named, durations }: Choice): { groups: Group[]; last: Group[] } => {
+  if (named.length > 0) {
+    const found = named.map(path => ({ path, below: globSync(`${path}/*.test.ts`, { cwd: root }) }))
+    const files = found.flatMap(({ path, below }) => (below.length > 0 ? below : path))
+    return { groups: groupFiles(files, file => named.includes(file), durations), last: [] }
+  }
+  const groups = groupFiles(findFiles(all), file => alone.some(form => form.test(file)), durations)
+  const isLast = ({ files }: Group): boolean => files.includes(measuring)
+  return { groups: groups.filter(group => !isLast(group)), last: groups.filter(isLast) }
+}

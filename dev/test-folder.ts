@@ -1,0 +1,46 @@
+// node dev/test-folder.ts [WORD ...]: runs the test files that it reads from standard input, one path a line, each as a
+// subtest. After each file it prints a line of `mark` and the file's `Outcome`. dev/test.ts starts it for a folder.
+import { registerHooks } from 'node:module'
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { root } from './settings.ts'
+import { mark, type Outcome } from './test-processes.ts'
+
+declare global {
+  var testOfFile: Test
+}
+
+/** Gives each test file its own subtest as `t`: the process would otherwise have one for all files. */
+const giveOwnTest = (): void => {
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier === 'tap' && context.parentURL?.endsWith('.test.ts')
+        ? {
+            url: `data:text/javascript,export default globalThis.testOfFile // ${context.parentURL}`,
+            format: 'module',
+            shortCircuit: true,
+          }
+        : next(specifier, context),
+  })
+}
+
+const runFile = async (file: string, seconds: number): Promise<Outcome> => {
+  const [before, started] = [{ ...t.counts }, performance.now()]
+  await t.test(file, { timeout: seconds * 1000 }, async test => {
+    globalThis.testOfFile = test
+    await import(resolve(root, file))
+  })
+  const taken = (performance.now() - started) / 1000
+  const [passed, failed] = [t.counts.pass - before.pass, t.counts.fail - before.fail]
+  // What a file left running when its time was up would disturb the others.
+  return { file, seconds: taken, passed, failed, isLast: taken >= seconds }
+}
+
+t.setTimeout(0)
+giveOwnTest()
+for await (const file of createInterface({ input: process.stdin })) {
+  const outcome = await runFile(file, Number(process.env.TAP_TIMEOUT))
+  process.stdout.write(`\n${mark}${JSON.stringify(outcome)}\n`)
+  if (outcome.isLast) process.exit(1)
+}
