@@ -44,6 +44,8 @@ const alone = [
   /^dev\/check\.ts$/,
   // Compares the speed of two releases.
   /^bench\/regression\.test\.ts$/,
+  // Measure the memory of their process.
+  /\/(body-limits|catalogue-memory|limits|webhooks-cost)\.test\.ts$/,
   // Reads the name of the promise from its arguments.
   /^trust\/promises\.test\.ts$/,
 ]

@@ -33,7 +33,7 @@ const runFile = async (file: string, seconds: number): Promise<Outcome> => {
   })
   const taken = (performance.now() - started) / 1000
   const [passed, failed] = [t.counts.pass - before.pass, t.counts.fail - before.fail]
-  // What a file left running when its time was up would disturb the others.
+  // A file that took too long may have left something running.
   return { file, seconds: taken, passed, failed, isLast: taken >= seconds }
 }
 

@@ -33,6 +33,33 @@ t.test('prints the whole output of a failed file, and counts everything in the l
   t.same(readdirSync(join(folder, 'run')), [])
 })
 
+t.test('a folder runs in one process, each file counts, and one that ends the process fails alone', async t => {
+  const folder = t.testdir({
+    run: {},
+    files: {
+      'a.test.ts': `import t from 'tap'; t.test('a', async t => { t.pass(); t.pass() })
+        t.teardown(() => { globalThis.ended = process.pid })`,
+      'b.test.ts': `import t from 'tap'; t.equal(globalThis.ended, process.pid, 'the teardown of a has run')`,
+      'c.test.ts': `import t from 'tap'; t.test('c', async () => process.exit(0))`,
+      'd.test.ts': `import t from 'tap'; t.fail('wrong'); t.pass()`,
+      'e.test.ts': `throw new Error('before any test')`,
+      'f.test.ts': `import t from 'tap'; t.equal(globalThis.ended, undefined, 'a process that died takes no more')`,
+    },
+  })
+  const { output, ended } = start(join(folder, 'run'), '--jobs', '1', join(folder, 'files'))
+  t.same(await ended, [1, null])
+  const lines = (await output).split('\n').filter(line => line.startsWith('['))
+  t.strictSame(lines.map(line => /^\[\d\/6\] .*files\/(\S+) \S+ s(.*)$/.exec(line)?.slice(1)).sort(), [
+    ['a.test.ts', ''],
+    ['b.test.ts', ''],
+    ['c.test.ts', '  1 FAILED'],
+    ['d.test.ts', '  1 FAILED'],
+    ['e.test.ts', '  1 FAILED'],
+    ['f.test.ts', ''],
+  ])
+  t.match(await output, /The process ended before the file did[\s\S]*before any test[\s\S]*\n5 passed, 3 failed\n$/)
+})
+
 t.test('SIGTERM leaves no Postgres and no folder, even when a second SIGTERM follows', async t => {
   const folder = t.testdir({ run: {}, 'endless.ts': `setInterval(() => {}, 1_000)`, 'good.ts': '' })
   const { child, ended } = start(join(folder, 'run'), join(folder, 'good.ts'), join(folder, 'endless.ts'))
