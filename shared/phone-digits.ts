@@ -17,6 +17,9 @@ export const parseDigits = (digits: string, country?: string): string | undefine
   if (international !== undefined) return international
   if (digits.length > maxDigits) return undefined
   const found = parsePhoneNumberFromString(digits, country as CountryCode | undefined)
+  const abroad = digits.startsWith('00') ? parsePhoneNumberFromString(`+${digits.slice(2)}`) : undefined
+  // Countries call abroad with other prefixes than 00, too, and people write 00 everywhere.
+  if (abroad?.isValid() && (!found?.isValid() || abroad.country === country)) return abroad.number.slice(1)
   if (!found?.isPossible()) return undefined
   // The parser may strip one 0 after the other of a number that nobody has.
   return parsePhoneNumberFromString(found.number)?.number === found.number ? found.number.slice(1) : undefined
@@ -51,6 +54,13 @@ export const readUsual = (digits: string, country: string): string | undefined =
     found = code + digits.slice(prefix.length)
   }
   return found
+}
+
+/** Lists the spellings of E.164 digits that `readUsual` reads; none for a number of another country. */
+export const spellUsual = (number: string, country: string): string[] => {
+  const { code, signed, prefixes } = findSpelling(country)
+  const spellings = [...signed, ...prefixes].map(prefix => prefix + number.slice(code.length))
+  return spellings.filter(spelling => readUsual(spelling, country) === number)
 }
 
 const findPlan = (country: CountryCode) => {

@@ -1,4 +1,4 @@
-import { parseDigits, readUsual } from './phone-digits.ts'
+import { parseDigits, readUsual, spellUsual } from './phone-digits.ts'
 
 /** Describes the phone number that a text holds. */
 export interface PhoneReading {
@@ -26,6 +26,11 @@ export const readPhone = (text: string, country: string): PhoneReading => {
   const [only, ...others] = parts.flat()
   return { key: only && others.length === 0 ? only.digits : text.replace(controls, '').trim(), ...read }
 }
+
+/** Lists the usual spellings of what has this key, the key first. No other key has one of them. */
+export const spellKey = (key: string, country: string): string[] => [
+  ...new Set([key, ...(key.startsWith('+') ? spellUsual(key.slice(1), country) : [])]),
+]
 
 /** Match the usual separators; texts with no others are read at a tenth of the cost. */
 const tidy = /^[0-9 ()+-]{1,50}$/

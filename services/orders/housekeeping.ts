@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Capabilities } from './capability.ts'
 import { deleteOldTokens } from './core/access/tokens.ts'
-import { fillPhones } from './core/booking/phone-columns.ts'
+import { fillPhones } from './core/database/phone-columns.ts'
 import { deleteOldChanges, numberUnread } from './core/log/expiry.ts'
 import { skipUnwanted } from './core/relay/queries.ts'
 

@@ -1,7 +1,7 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import t from 'tap'
-import { fillPhones } from './core/booking/phone-columns.ts'
+import { fillPhones } from './core/database/phone-columns.ts'
 import type { Tx } from './core/database/tables.ts'
 import { createOrdersHousekeeping } from './housekeeping.ts'
 import { allCapabilities, serviceToken } from './test/build.ts'

@@ -1,8 +1,11 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { sameDigits } from '@courier/shared/test/phones.ts'
 import t from 'tap'
 import { phoneNumberId, until } from '../../test/fixture.ts'
 import { orderEvent } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
 import { giveRules } from '../../test/rules-of-demo.ts'
+import type { Tx } from '../database/tables.ts'
 
 const wabaId = '102290129340398'
 const secrets = { access_token: 'demo-access-token', app_secret: 'an-app-secret', verify_token: 'a-verify-token' }
@@ -61,3 +64,38 @@ t.test('two numbers in one field are no recipient', async t => {
   for (const phone of ['0771234567 / 0719876543', '0771234567 0719876543', '0771234567/8', '7.7123E+08'])
     t.match((await send(phone)).body, { errors: { to: [/must be a phone number/] } }, phone)
 })
+
+t.test(
+  'people whose numbers share nine digits are strangers: messages, filters, opt-outs and what they wrote',
+  async t => {
+    for (const { country, one, other } of sameDigits) {
+      await inTenant(pool, 'demo', (tx: Tx) => tx.client.query('update tenants set country = $1', [country]))
+      const local = one.formatNational()
+      const mine = one.number.slice(1)
+      const sends = [await send(local), await send(other.number)]
+      t.strictSame(
+        sends.map(({ status }) => status),
+        [202, 202],
+        country,
+      )
+      const sent = sends.map(({ body }) => body.data?.id)
+      for (const [typed, id] of [
+        [local, sent[0]],
+        [`00${mine}`, sent[0]],
+        [one.formatInternational(), sent[0]],
+        [other.formatInternational(), sent[1]],
+      ] as [string, string][]) {
+        const { body } = await call('GET', `/api/messages?limit=100&to=${encodeURIComponent(typed)}`)
+        const found = body.data.map((message: { id: string }) => message.id)
+        t.strictSame(
+          sent.filter(each => found.includes(each)),
+          [id],
+          `${country} ${typed}`,
+        )
+      }
+      await call('POST', `${place(local)}/opt-out`, { reason: 'Asked by phone' })
+      t.match((await call('GET', place(one.number))).body, { data: { opted_out: true } }, country)
+      t.match((await call('GET', place(other.number))).body, { data: { opted_out: false } }, country)
+    }
+  },
+)

@@ -1,6 +1,6 @@
 import type { CustomerAction, CustomerActionResults } from '@courier/shared/contract/customer-actions.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { readPhone } from '@courier/shared/phone-number.ts'
+import { identifyPerson, readPhone } from '@courier/shared/phone-number.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type { Catalogue } from '../../core/catalogue/catalogue.ts'
@@ -127,8 +127,8 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
  */
 const isRecipient = (order: OrderRow, recipient: string | undefined, country: string): boolean =>
   recipient === undefined ||
-  [order.customer_phone, order.customer_secondary_phone ?? ''].some(phone =>
-    readPhone(phone, country).key.endsWith(recipient.slice(-7)),
+  [order.customer_phone, order.customer_secondary_phone ?? ''].some(
+    phone => readPhone(phone, country).key === `+${identifyPerson(recipient)}`,
   )
 
 const nameActor = ({ action, requestId }: Delivered): Actor => ({ kind: 'customer', name: action.id, requestId })

@@ -2,8 +2,8 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { readPhone } from '@courier/shared/phone-number.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { type PhoneColumns, toPhoneColumns } from '../../core/booking/phone-columns.ts'
 import type { Catalogue, Catalogues } from '../../core/catalogue/catalogue.ts'
+import { type PhoneColumns, toPhoneColumns } from '../../core/database/phone-columns.ts'
 import type { Tables, Tx } from '../../core/database/tables.ts'
 import { findActor, type Mover, nameMover } from '../../core/moves/check-moves.ts'
 import { type ChangeOptions, checkPoints, limitLockWait } from '../../core/moves/move.ts'
@@ -91,7 +91,8 @@ export const editIn = async (
     const blocked = await findBlocks(tx, points, catalogue, edit, order)
     if (blocked.length > 0) return { kind: 'refused', errors: nameFields(fields, blocked) }
   }
-  const phone = toPhoneColumns(state.customer_phone, readPhone(state.customer_phone, catalogue.country).key)
+  const { country } = catalogue
+  const phone = toPhoneColumns(state.customer_phone, readPhone(state.customer_phone, country).key, country)
   if (fields.length > 0) await writeEdit(tx, edit, order, state, fields, phone)
   const { delivery_charge: charge } = state
   return { kind: 'edited', fields, charge, currency: catalogue.currency, etag: tagState(state), warnings }

@@ -9,6 +9,7 @@ import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { merchantIn } from '../../core/access/merchant.ts'
 import type { Catalogues } from '../../core/catalogue/catalogue.ts'
+import { isPhoneSql, listStored } from '../../core/database/phone-columns.ts'
 import type { Tables } from '../../core/database/tables.ts'
 import { deliveredKeys, returnedKeys } from '../../core/statuses/statuses.ts'
 
@@ -50,9 +51,10 @@ export const recipientRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; catalog
   }
   app.get('/recipient/:phone', { schema }, async ({ merchant: { tenant, actor }, params: { phone } }) => {
     if (readDigits(phone).length < leastDigits) throw invalid({ phone: [`The phone field must ${noPhone}.`] })
-    const { key } = readPhone(phone, (await catalogues.current(tenant)).country)
+    const { country } = await catalogues.current(tenant)
+    const stored = listStored(readPhone(phone, country).key, country)
     const found = await inTenant<Tables, Found | undefined>(pool, tenant, async tx => {
-      const [counts] = await tx.rows(recipientSql, [tenant, key, deliveredKeys, returnedKeys])
+      const [counts] = await tx.rows(recipientSql, [tenant, stored, deliveredKeys, returnedKeys])
       if (counts) await audit(tx, tenant, actor, 'recipient.read', 'history')
       return counts
     })
@@ -69,7 +71,7 @@ const recipientSql = `
     select count(*) filter (where status_key = any($3::text[]))::int as delivered,
       count(*) filter (where status_key = any($4::text[]))::int as returned
     from (
-      select status_key from orders where tenant_id = $1 and phone_key = right(translate($2, ' +-().', ''), 9)
+      select status_key from orders where tenant_id = $1 and ${isPhoneSql('$2::text[]')}
       order by created_at desc limit 200
     ) parcels
   ) newest

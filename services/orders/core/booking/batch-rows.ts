@@ -2,8 +2,8 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { type IdempotencyKey, lockNumber } from '@courier/shared/postgres/idempotency.ts'
 import type { Check } from '../catalogue/queries.ts'
+import { type PhoneColumns, toPhoneColumns } from '../database/phone-columns.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
-import { type PhoneColumns, toPhoneColumns } from './phone-columns.ts'
 
 /** Describes a batch to write; its waybills are in the order of its orders. */
 export interface NewBatch {
@@ -91,7 +91,7 @@ const toRows = (batches: readonly NewBatch[]): Row[] => {
       const waybill = batch.waybills[index] ?? ''
       isSorted &&= last < waybill
       last = waybill
-      const phone = toPhoneColumns(priced.order.customerPhone, priced.phone.key)
+      const phone = toPhoneColumns(priced.order.customerPhone, priced.phone.key, batch.batch.country)
       rows.push({ priced, waybill, phone, source: batch })
     }
   return isSorted ? rows : rows.sort((a, b) => (a.waybill < b.waybill ? -1 : 1))

@@ -100,8 +100,8 @@ const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Prom
 /** Looks up the orders of `suspected` waybills alone: a tenant has many customers, of whom few ordered today. */
 const findAlikeAmong = (tx: Tx, tenant: string, batches: readonly NewBatch[], suspected: readonly string[]) => {
   const isSuspected = new Set(suspected)
-  const groups = batches.map(({ merchantId, waybills, batch: { orders } }) => {
-    return { merchantId, orders: orders.filter((_, index) => isSuspected.has(waybills[index] ?? '')) }
+  const groups = batches.map(({ merchantId, waybills, batch: { country, orders } }) => {
+    return { merchantId, country, orders: orders.filter((_, index) => isSuspected.has(waybills[index] ?? '')) }
   })
   const written = batches.flatMap(({ waybills }) => waybills)
   return findAlike(tx, tenant, groups, written)

@@ -108,7 +108,7 @@ export const quoteOrders = async (
   const conflicts = isRefused ? found : { ...found, alike: leaveNumbersOut(found.alike) }
   const refusal = refuse(checked, batch, conflicts, true)
   if (refusal || verdict.kind === 'refused') return refusal ?? (verdict as Refusal)
-  await warnReturns(pool, asked, verdict.batch.orders, suspicions.warnings)
+  await warnReturns(pool, asked, verdict.batch, suspicions.warnings)
   if (comparable) await warnUsedNumbers(pool, tenant, verdict.batch, suspicions.warnings)
   return { kind: 'quoted', batch: verdict.batch, currency: catalogue.currency, warnings: suspicions.warnings.errors }
 }
@@ -133,7 +133,7 @@ const check = async (
 }
 
 const toComparable = ({ merchantId }: Asked, verdict: Verdict): Comparable | undefined =>
-  verdict.kind === 'accepted' ? { merchantId, orders: verdict.batch.orders } : undefined
+  verdict.kind === 'accepted' ? { merchantId, ...verdict.batch } : undefined
 
 const listGivenWaybills = ({ orders }: ReadableBatch): string[] => orders.flatMap(order => order?.waybill ?? [])
 

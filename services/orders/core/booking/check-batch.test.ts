@@ -42,6 +42,7 @@ t.test('an accepted batch has its cities and the charge of each order', async t 
     batch: {
       businessId: '7290',
       origin: { id: 1500, name: 'Kotte', postalCode: '10100', state: { id: 1, name: 'Colombo' } },
+      country: 'LK',
       orders: [
         {
           order: orders[0],

@@ -18,6 +18,8 @@ export interface PricedOrder {
 export interface CheckedBatch {
   readonly businessId: string
   readonly origin: City
+  /** Is the country by which the phone numbers were read. */
+  readonly country: string
   readonly orders: readonly PricedOrder[]
 }
 
@@ -47,7 +49,7 @@ export const checkBatch = (
     phone: readPhone(order.customerPhone, catalogue.country),
     charge: charge(rates[index] as Rate, order.weightKg),
   }))
-  return { kind: 'accepted', batch: { businessId, origin, orders } }
+  return { kind: 'accepted', batch: { businessId, origin, country: catalogue.country, orders } }
 }
 
 const checkWaybills = (orders: readonly (Order | undefined)[], { waybills }: Catalogue, errors: ErrorList): void => {

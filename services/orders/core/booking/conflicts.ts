@@ -2,10 +2,11 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { inTenant, query, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import { claimKey, deleteExpiredKey, type IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
+import { computePhoneKey, isPhoneSql, listStored } from '../database/phone-columns.ts'
 import type { Tx } from '../database/tables.ts'
 import { cancelledKey } from '../statuses/statuses.ts'
 import { toArrayLiteral } from './batch-rows.ts'
-import type { PricedOrder } from './check-batch.ts'
+import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 
 interface Wanted {
   readonly waybills: readonly string[]
@@ -60,9 +61,8 @@ export const leaveNumbersOut = (alike: FoundAlike): FoundAlike =>
   new Map([...alike].map(([order, found]) => [order, { ...found, sameOrderNo: null }]))
 
 /** Holds checked orders of one merchant. */
-export interface Comparable {
+export interface Comparable extends Pick<CheckedBatch, 'country' | 'orders'> {
   readonly merchantId: string
-  readonly orders: readonly PricedOrder[]
 }
 
 /**
@@ -79,7 +79,7 @@ export const findAlike = async (
   if (orders.length === 0) return new Map()
   const columns = [
     groups.flatMap(({ merchantId, orders }) => orders.map(() => merchantId)),
-    orders.map(({ phone }) => phone.key),
+    groups.flatMap(({ country, orders }) => orders.map(({ phone }) => toArrayLiteral(listStored(phone.key, country)))),
     orders.map(({ order }) => order.cod),
     orders.map(({ destination }) => destination.id),
     orders.map(({ order }) => order.orderNo),
@@ -87,12 +87,6 @@ export const findAlike = async (
   const rows = await tx.rows({ ...findAlikeSql, values: [tenant, ...columns.map(toArrayLiteral), written] })
   return new Map(rows.map(({ item, ...alike }) => [orders[item - 1] as PricedOrder, alike as Alike]))
 }
-
-/**
- * Computes phone_key as the table does. Use it in a materialized CTE: under row-level security no index serves a
- * condition that calls a function.
- */
-export const computePhoneKey = (column: string): string => `right(translate(${column}, ' +-().', ''), 9) as phone_key`
 
 const selectRecent = (tenant: string, condition: string): string =>
   `select * from orders where tenant_id = ${tenant} and ${condition} and created_at > now() - interval '24 hours'`
@@ -104,7 +98,8 @@ const selectRecent = (tenant: string, condition: string): string =>
  */
 export const maybeAlikeSql = `(
     with wanted as materialized (
-      select waybill_number, ${computePhoneKey('customer_phone')}, order_no from input where :looks_up::boolean
+      select waybill_number, ${computePhoneKey('array[customer_phone]')} as phone_key, order_no from input
+      where :looks_up::boolean
     )
     select array_agg(wanted.waybill_number) as maybe_alike from wanted, lateral (
       (${selectRecent(':tenant', 'phone_key = wanted.phone_key')} order by created_at desc limit 1) union all
@@ -129,14 +124,14 @@ const findAlikeSql = {
   name: 'find_alike',
   text: `
   with wanted as materialized (
-    select *, ${computePhoneKey('phone')}
+    select *, phones::text[] as stored, ${computePhoneKey('phones::text[]')} as phone_key
     from unnest($2::bigint[], $3::text[], $4::integer[], $5::integer[], $6::text[]) with ordinality
-      as wanted (merchant_id, phone, cod, city_id, order_no, item)
+      as wanted (merchant_id, phones, cod, city_id, order_no, item)
   )
   select item::integer, same_parcel.waybill_number as "sameParcel", same_order_no.waybill_number as "sameOrderNo"
   from wanted
     left join lateral (
-      select waybill_number from (${selectNewest('phone_key = wanted.phone_key')}) recent
+      select waybill_number from (${selectNewest(isPhoneSql('wanted.stored', 'wanted.phone_key'))}) recent
       where recent.merchant_id = wanted.merchant_id and recent.cod = wanted.cod
         and recent.destination_city_id = wanted.city_id and recent.status_key <> '${cancelledKey}'
       order by created_at desc limit 1

@@ -3,11 +3,11 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant, readInTenant, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
+import { computePhoneKey, isPhoneSql, listStored } from '../database/phone-columns.ts'
 import type { Tx } from '../database/tables.ts'
 import { cancelledKey, deliveredKeys, returnedKeys } from '../statuses/statuses.ts'
 import { toArrayLiteral } from './batch-rows.ts'
-import type { CheckedBatch, PricedOrder } from './check-batch.ts'
-import { computePhoneKey } from './conflicts.ts'
+import type { CheckedBatch } from './check-batch.ts'
 
 export interface Habits {
   readonly orders: number
@@ -65,10 +65,11 @@ const habitsSql = `select destination_city_id, weight from orders where tenant_i
 export const warnReturns = async (
   pool: pg.Pool,
   { tenant, actor }: { readonly tenant: string; readonly actor: Actor },
-  orders: readonly PricedOrder[],
+  { country, orders }: CheckedBatch,
   warnings: ErrorList,
 ): Promise<void> => {
-  const values = [tenant, toArrayLiteral(orders.map(({ phone }) => phone.key)), deliveredKeys, returnedKeys]
+  const phones = orders.map(({ phone }) => toArrayLiteral(listStored(phone.key, country)))
+  const values = [tenant, toArrayLiteral(phones), deliveredKeys, returnedKeys]
   const rows = await inTenant(pool, tenant, async (tx: Tx) => {
     const rows = await tx.rows({ name: 'find_returns', text: findReturnsSql, values })
     if (rows.length > 0) await audit(tx, tenant, actor, 'recipient.read', 'dry run')
@@ -143,13 +144,14 @@ const findUsedSql = `
 
 const findReturnsSql = `
   with wanted as materialized (
-    select item::integer, ${computePhoneKey('phone')} from unnest($2::text[]) with ordinality as wanted (phone, item)
+    select item::integer, phones::text[] as stored, ${computePhoneKey('phones::text[]')} as phone_key
+    from unnest($2::text[]) with ordinality as wanted (phones, item)
   )
   select item, delivered, returned from tenants cross join wanted cross join lateral (
     select count(*) filter (where status_key = any($3::text[]))::int as delivered,
       count(*) filter (where status_key = any($4::text[]))::int as returned
-    from (select status_key from orders where tenant_id = $1 and phone_key = wanted.phone_key order by created_at desc
-      limit 200) parcels
+    from (select status_key from orders where tenant_id = $1 and ${isPhoneSql('wanted.stored', 'wanted.phone_key')}
+      order by created_at desc limit 200) parcels
   ) newest
   where tenants.tenant_id = $1 and recipient_history and delivered + returned >= 3 and returned > delivered
     order by item`

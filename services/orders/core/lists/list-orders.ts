@@ -1,5 +1,6 @@
 import type { DateOrTime } from '@courier/shared/lists/dates.ts'
 import { isoTime } from '../database/iso-time.ts'
+import { isPhoneSql } from '../database/phone-columns.ts'
 import { fromDeliveries, fromFailedAttempts } from '../statuses/status-queries.ts'
 import { type Facets, flagsSql, type Read } from '../tracking/facets.ts'
 import { orderColumnsSql } from '../tracking/read-orders.ts'
@@ -89,11 +90,10 @@ export const selectCount = (tenant: string, filter: OrderFilter, most = maxCount
  * first: the planner may otherwise scan all orders by age.
  */
 const selectMatching = (filter: OrderFilter, conditions: readonly string[], values: unknown[]): string => {
-  const { waybill_number, order_no, phone, delivered_on, failed_on, search, phone_parts = [] } = filter
-  const isNarrow = [waybill_number, order_no, phone, delivered_on, failed_on].some(value => value !== undefined)
+  const { waybill_number, order_no, phones, delivered_on, failed_on, search, phone_parts = [] } = filter
+  const isNarrow = [waybill_number, order_no, phones, delivered_on, failed_on].some(value => value !== undefined)
   const matching = `select * from orders where ${conditions.join(' and ')}`
-  const parts = phone_parts.map(part => `%${part}%`)
-  const found = search === undefined ? matching : searchSql(matching, add(values, search), add(values, parts))
+  const found = search === undefined ? matching : searchSql(matching, add(values, search), add(values, phone_parts))
   return `with hit as ${isNarrow ? '' : 'not'} materialized (${found})`
 }
 
@@ -117,10 +117,10 @@ export const findSearchEnd = async (
 const add = (values: unknown[], value: unknown): string => `$${values.push(value)}`
 
 /**
- * Names the filters that `conditionSql` does not list: times of creation, the class that `status_keys` replaces, and
- * those that `searchSql` writes.
+ * Names the filters that `conditionSql` does not list: times of creation, the class and the phone that `status_keys`
+ * and `phones` replace, and those that `searchSql` writes.
  */
-type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 'search' | 'phone_parts'
+type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 'phone' | 'search' | 'phone_parts'
 
 /**
  * Writes the condition of each filter, given the placeholder of its value. An index serves each filter except those by
@@ -135,8 +135,7 @@ const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value
   failed_on: day => onDaySql(day, fromFailedAttempts),
   waybill_number: number => `waybill_number = ${number}`,
   order_no: number => `order_no = ${number}`,
-  // The value is the key that `readPhone` gives. Computes its digits as the column phone_key does.
-  phone: phone => `phone_key = right(translate(${phone}::text, ' +-().', ''), 9)`,
+  phones: stored => isPhoneSql(`${stored}::text[]`),
   origin_city_id: id => `origin_city_id = ${id}::bigint`,
   destination_city_id: id => `destination_city_id = ${id}::bigint`,
 }

@@ -6,7 +6,7 @@ import { statusClasses } from '../statuses/statuses.ts'
 const phone: filter.Filter<string> = {
   schema: Type.String({
     maxLength: 80,
-    description: "The recipient's phone number in any spelling: the last nine digits count.",
+    description: "The recipient's phone number, with or without the country code, in any spelling.",
     must: 'be a phone number',
   }),
   read: text => (readDigits(text) === '' ? undefined : text),
@@ -52,6 +52,8 @@ export const staffFilters = {
 export type OrderFilter = filter.Wanted<typeof staffFilters> & {
   /** Lists the keys of the statuses in `status_class`. */
   readonly status_keys?: readonly string[] | undefined
-  /** Lists the parts of phone numbers that `search` may stand for. */
+  /** Lists how the column may hold `phone`. */
+  readonly phones?: readonly string[] | undefined
+  /** Lists patterns of the phone numbers that `search` may stand for. */
   readonly phone_parts?: readonly string[] | undefined
 }

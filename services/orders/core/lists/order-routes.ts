@@ -7,6 +7,7 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readScope } from '../access/merchant.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
+import { listStored } from '../database/phone-columns.ts'
 import { listKeysOfClass } from '../statuses/statuses.ts'
 import { tagState } from '../tracking/etag.ts'
 import { addToOne, type Facets, oneFields, type Viewer } from '../tracking/facets.ts'
@@ -16,7 +17,7 @@ import { viewForMerchant, viewForStaff, viewStatus } from '../tracking/order-vie
 import type { FacetStore, FindOrder } from '../tracking/read-orders.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
 import { createOrderPages, defineOrderPage, orderPageFields, wantedOrders } from './order-page.ts'
-import { listPhoneParts } from './search.ts'
+import { listPhonePatterns } from './search.ts'
 import { maxWholeList, type OpenWholeList } from './whole-list.ts'
 
 interface OrderRoutesOptions extends FacetStore {
@@ -135,8 +136,8 @@ const resolveFilter = async (catalogues: Catalogues, tenant: string, filter: Ord
   }
   return {
     ...filter,
-    phone: phone === undefined ? undefined : readPhone(phone, country).key,
+    phones: phone === undefined ? undefined : listStored(readPhone(phone, country).key, country),
     status_keys: status_class && listKeysOfClass(statuses, status_class),
-    phone_parts: search === undefined ? undefined : listPhoneParts(search, country),
+    phone_parts: search === undefined ? undefined : listPhonePatterns(search, country),
   }
 }

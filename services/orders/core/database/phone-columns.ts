@@ -1,5 +1,6 @@
-import { readPhone } from '@courier/shared/phone-number.ts'
-import type { Tx } from '../database/tables.ts'
+import { readUsual } from '@courier/shared/phone-digits.ts'
+import { readPhone, spellKey } from '@courier/shared/phone-number.ts'
+import type { Tx } from './tables.ts'
 
 export interface PhoneColumns {
   readonly customer_phone: string
@@ -8,17 +9,33 @@ export interface PhoneColumns {
 }
 
 /**
- * Returns the columns of a typed number. Postgres makes `phone_key`, which look-ups use, of the last nine digits of
- * `customer_phone`. Where the spelling would hide digits of the number, `customer_phone` is the number itself, and
- * `phone_as_typed` keeps the spelling (migration 0041).
+ * Returns the columns of a typed number. Postgres makes `phone_key`, which finds candidates, of the last nine digits of
+ * `customer_phone`; `isPhoneSql` decides. Where they would miss the spelling, `customer_phone` is the key of the
+ * number, and `phone_as_typed` keeps the spelling (migration 0041).
  */
-export const toPhoneColumns = (typed: string, key: string): PhoneColumns =>
-  typed.slice(-9) === key.slice(-9) || takeKey(typed) === takeKey(key)
+export const toPhoneColumns = (typed: string, key: string, country: string): PhoneColumns =>
+  isStored(strip(typed), strip(key), country)
     ? { customer_phone: typed, phone_as_typed: undefined }
     : { customer_phone: key, phone_as_typed: `${key} ${typed}` }
 
-/** Computes `phone_key` as the table does. */
-const takeKey = (phone: string): string => phone.replace(/[ +().-]/g, '').slice(-9)
+const strip = (phone: string): string => phone.replace(/[ ().-]/g, '')
+
+/** Returns true if `listStored` lists the text for the key, and its end is that of the key. */
+const isStored = (text: string, key: string, country: string): boolean =>
+  text === key || (text.slice(-9) === key.slice(-9) && readUsual(text, country) === key.slice(1))
+
+/** Lists how `customer_phone` may hold what has this key, the key first. */
+export const listStored = (key: string, country: string): string[] => spellKey(key, country).map(strip)
+
+/**
+ * Computes phone_key as the table does, of what `listStored` returns. Use it in a materialized CTE: under row-level
+ * security no index serves a condition that calls a function of a column.
+ */
+export const computePhoneKey = (stored: string): string => `right(translate((${stored})[1], ' +-().', ''), 9)`
+
+/** Finds orders by their phone: numbers of different people may share a phone_key. */
+export const isPhoneSql = (stored: string, phoneKey = computePhoneKey(stored)): string =>
+  `phone_key = ${phoneKey} and translate(customer_phone, ' -().', '') = any(${stored})`
 
 const readAtOnce = 2_000
 /** Processes of the previous version may write this long after the start of this process. */
@@ -34,7 +51,7 @@ export const fillPhones = () => {
     if (performance.now() > end) return 0
     const orders = await tx.rows<{ at: string; waybill: string; phone: string; country: string }>(readSql, [tenant])
     const changes = orders.flatMap(({ waybill, phone, country }) => {
-      const columns = toPhoneColumns(phone, readPhone(phone, country).key)
+      const columns = toPhoneColumns(phone, readPhone(phone, country).key, country)
       return columns.phone_as_typed === undefined ? [] : { waybill, phone, ...columns }
     })
     if (changes.length > 0) await tx.rows(changeSql, [tenant, JSON.stringify(changes)])
