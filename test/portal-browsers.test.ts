@@ -5,6 +5,9 @@ import { launchBrowser, launchWithoutStorage, showScreen } from './browser.ts'
 import { openConsole, signIn, startConsole } from './console.ts'
 import { chooseOrigin, fillParcel, openDesk } from './desk.ts'
 
+// Two Chromiums and two pairs of services start.
+t.setTimeout(180_000)
+
 const site = 'shop.lan'
 const browser = await launchBrowser(t, `--host-resolver-rules=MAP ${site} 127.0.0.1`)
 

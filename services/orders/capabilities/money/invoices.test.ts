@@ -263,7 +263,8 @@ t.test('invoices', async t => {
   t.test('serves the lines as CSV, and refuses malformed queries', async t => {
     const headers = { authorization: `Bearer ${fixture.staffToken}`, 'x-tenant': 'demo' }
     const csv = await app.inject({ url: '/api/staff/invoice/MI-0001?format=csv', headers })
-    t.match(csv.payload, /^waybill_number,kind,booked_on,collected/)
+    t.match(csv.payload, /^\uFEFFwaybill_number,kind,booked_on,collected/, 'begins with the mark that Excel needs')
+    t.equal(csv.headers['content-type'], 'text/csv; charset=utf-8')
     const refused = async (body: object, path: string) => t.ok((await post('/invoice', body)).body.errors[path], path)
     await refused({ until: today }, 'merchant_id')
     await refused({ all: true, merchant_id: 1, until: today }, 'merchant_id')
