@@ -63,10 +63,11 @@ const prepare = async (t: Test, { isSynchronous = false, environment = {}, isPoo
   }
   const waitForMessages = (waybills: readonly string[]) =>
     waitUntil('each order has its message', readArrivals, arrived => waybills.every(one => arrived.includes(one)))
-  const failOver = async (): Promise<void> => {
+  const failOver = async (beforePromotion = async () => {}): Promise<void> => {
     await primary.kill()
-    await standby.promote()
     server.port = standby.port
+    await beforePromotion()
+    await standby.promote()
   }
   const restart = async (): Promise<void> => {
     for (const service of services) await stack[service].stop('SIGKILL')
@@ -91,7 +92,12 @@ const loseWrites = async (t: Test, chosen: Chosen, isRestarted: boolean) => {
   await Promise.all(services.map(service => stack[service].ready()))
   given.push(...(await book()).body.data)
   await waitForMessages(given)
-  await failOver()
+  await failOver(async () => {
+    const readReadiness = () => request(`${stack.orders.url}/health/ready`)
+    const isReadOnly = ({ body }: ApiResponse) => /does not accept writes/.test(body.message)
+    t.equal((await waitUntil('orders says that the standby only reads', readReadiness, isReadOnly)).status, 503)
+    t.match(await book(), { status: 503, body: { code: 'unavailable' } })
+  })
   if (isRestarted) await restart()
 
   const end = performance.now() + 5_000
