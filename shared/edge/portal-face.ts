@@ -51,7 +51,7 @@ export const faceRoutes: FastifyPluginAsync<FaceOptions> = async (app, { face, p
     if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
     reply.type(file.type).header('vary', 'accept-encoding')
     if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(file.bytes)
-    return reply.header('content-encoding', 'gzip').send(file.packed)
+    return reply.header('content-encoding', 'gzip').send(file.getPacked())
   }
 
   const page = `${face}/index.html`
@@ -73,7 +73,7 @@ interface FaceFile {
   readonly type: string
   readonly etag: string
   readonly bytes: Buffer
-  readonly packed: Buffer
+  readonly getPacked: () => Buffer
 }
 
 const folder = resolve(import.meta.dirname, '../../portal')
@@ -89,7 +89,10 @@ const library = fileURLToPath(import.meta.resolve('htm/preact/standalone'))
 
 const packFile = (extension: string, bytes: Buffer): FaceFile => {
   const etag = `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  return { type: types[extension] ?? 'application/octet-stream', etag, bytes, packed: gzipSync(bytes) }
+  const type = types[extension] ?? 'application/octet-stream'
+  let packed: Buffer | undefined
+  // Waits for the first request: a service that starts would otherwise compress every file of the portal.
+  return { type, etag, bytes, getPacked: () => (packed ??= gzipSync(bytes)) }
 }
 
 const readFaceFile = (path: string): FaceFile => packFile(extname(path), readFileSync(path))
