@@ -61,7 +61,7 @@ export class Limit {
   /** Sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers-11). */
   setHeaders(reply: FastifyReply, left: number, seconds: number): void {
     reply.header('ratelimit-policy', this.#policy)
-    reply.header('ratelimit', `${this.#name};r=${left > 0 ? left : 0};t=${seconds}`)
+    reply.header('ratelimit', `${this.#name};r=${Math.max(left, 0)};t=${seconds}`)
   }
 }
 
