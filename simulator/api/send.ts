@@ -6,7 +6,7 @@ import { GraphError, parameterRequired } from '../graph/errors.ts'
 import { askNumber, type MessageBody } from '../messages/bodies.ts'
 import { type Message, makeMessageId } from '../messages/message.ts'
 import { isUserId } from '../messages/people.ts'
-import { isOpen, planStatuses, reportStatus } from '../world/report.ts'
+import { isOpen, planStatuses, reportStatus, writeWindowKey } from '../world/report.ts'
 import type { World } from '../world/world.ts'
 import { findNumber } from './caller.ts'
 import { checkParameters } from './check-parameters.ts'
@@ -38,6 +38,8 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
       // See docs/contributors/messaging-api.md#people: a user id in `to` is accepted and dropped.
       if (!isUserId(body.to ?? '')) {
         world.messages.add(message)
+        // See docs/contributors/messaging-api.md#several-responders: a service message takes the conversation over.
+        if (!message.template) world.others.delete(writeWindowKey(sender.phone_number_id, message.to))
         if (exceedsPortfolio(world, message)) reportStatus(world, message, 'failed', aboveLimit)
         else planStatuses(world, message)
       }

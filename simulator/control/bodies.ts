@@ -55,7 +55,8 @@ export type Press = Static<typeof Press>
 
 export const PersonEvent = closed({
   kind: oneOf(personEvents, {
-    description: 'change: the person has a new phone number, and so a new user id.',
+    description:
+      'change: the person has a new phone number, and so a new user id. route, take: another responder answers; pass, release: we do; answer: the other responder writes.',
   }),
   person: Phone,
   text: Type.Optional(Type.String({ description: 'The text of an echo, or the new phone number in digits.' })),

@@ -52,7 +52,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   change(
     'POST',
     '/events',
-    'Let a person call, change number or preferences, or the app write',
+    'Let a person call, change number or preferences, or the app or another responder write',
     PersonEvent,
     control.event,
   )

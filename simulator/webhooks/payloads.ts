@@ -62,7 +62,9 @@ export const writeEnvelope = (number: PhoneNumber, updates: Update[]): object =>
       const { field, value } = 'field' in update ? update : { field: 'messages', value: undefined }
       const content =
         value ?? ('contact' in update ? { contacts: [update.contact], messages: [update.message] } : { statuses })
-      changes.push({ field, value: { ...writeHead(number), ...content } })
+      // A handover names the number as its recipient.
+      const head = field === 'messaging_handovers' ? { messaging_product: 'whatsapp' } : writeHead(number)
+      changes.push({ field, value: { ...head, ...content } })
     }
   }
   const entry = { id: number.waba_id, time: Math.floor(Date.now() / 1000), changes }

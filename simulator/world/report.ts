@@ -88,7 +88,10 @@ export const receive = (world: World, number: PhoneNumber, inbound: Inbound, cop
   const view = { id, phone_number_id, from, type: content.type, text: shown, at: new Date(at).toISOString() }
   world.inbox.push(view)
   world.lastInbound.set(writeWindowKey(phone_number_id, from), at)
-  for (let copy = 0; copy < copies; copy++) world.callback.send(phone_number_id, { contact, message })
+  const isOthers = world.others.has(writeWindowKey(phone_number_id, from))
+  const standby = { field: 'standby', value: { standby: { contacts: [contact], messages: [message] } } }
+  for (let copy = 0; copy < copies; copy++)
+    world.callback.send(phone_number_id, isOthers ? standby : { contact, message })
   return view
 }
 

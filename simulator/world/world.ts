@@ -39,6 +39,8 @@ export const createWorld = ({ secrets, accounts: others, behaviour: changed, log
     inbox: createRing<InboundView>(1000),
     /** Holds the time when each person last wrote to each number, in milliseconds. */
     lastInbound: new Map<string, number>(),
+    /** Holds the conversations that another responder answers. */
+    others: new Set<string>(),
     requests: createRequestLog(2000, logger),
     /** Holds when templates outside an open window last reached each person, in milliseconds. */
     reached: new Map<string, number>(),

@@ -32,9 +32,10 @@ const columns = () => [
         second=${row.phone ? `+${row.phone}` : t('conversations.no_number')} />`,
   ),
   column(t('conversations.last'), row => html`<p class="lines"><${Written} of=${row.last_message} /></p>`),
-  column(t('conversations.window'), ({ open, expires_at }) =>
-    open ? t('conversations.until', { at: dateTime(expires_at) }) : t('conversations.over'),
-  ),
+  column(t('conversations.window'), ({ open, expires_at, owner }) => {
+    const until = open ? t('conversations.until', { at: dateTime(expires_at) }) : t('conversations.over')
+    return owner === 'other' ? html`<${Two} first=${until} second=${t('conversations.other')} />` : until
+  }),
 ]
 
 export const Unread = () => {
@@ -63,13 +64,14 @@ const ReplyCost = ({ of }) => {
   return html`<p class="hint">${t('conversations.costs', { price, count: number(of.free_left) })}</p>`
 }
 
-const Reply = ({ path, window: { phone, channel, open, expires_at }, cost, onSent }) => {
+const Reply = ({ path, window: { phone, channel, open, expires_at, owner, owner_at }, cost, onSent }) => {
   const [text, setText] = useState('')
   const keys = useRef(newKeys())
   const send = useAction(async (/** @type {true | undefined} */ asks_number) => {
     const written = text.trim() || (asks_number ? t('conversations.which_number') : '')
     if (written === '') return
-    const body = { text: written, channel, asks_number }
+    const takes_over = owner === 'other' || undefined
+    const body = { text: written, channel, asks_number, takes_over }
     await announced(callNotifier(`${path}/reply`, { method: 'POST', body, key: keys.current.of(body) }))
     keys.current.done()
     setText('')
@@ -80,6 +82,7 @@ const Reply = ({ path, window: { phone, channel, open, expires_at }, cost, onSen
     return html`<p class="notice">
       ${expires_at ? t('conversations.closed', { at: dateTime(expires_at) }) : t('conversations.never')}</p>`
   return html`<form class="stack" onSubmit=${instead(() => send.run())}>
+    ${owner === 'other' && html`<p class="notice">${t('conversations.takes_over', { at: dateTime(owner_at) })}</p>`}
     <div class="field"><label for="reply">${t('conversations.reply')}</label>
       <textarea id="reply" rows="3" maxlength="4096" value=${text}
         onInput=${event => setText(event.target.value)}></textarea>
@@ -96,15 +99,17 @@ const Reply = ({ path, window: { phone, channel, open, expires_at }, cost, onSen
 }
 
 const Message = ({ of, name }) => {
-  const { direction, at, template, rendered, text, status, error, unread, waybill_number: waybill } = of
+  const { direction, at, template, rendered, text, status, error, unread, standby, waybill_number: waybill } = of
   const isFromApp = direction === 'out' && !status
   const isWritten = direction === 'in' || isFromApp
   const content = template ? html`<code>${template}</code>` : isWritten ? html`<${Written} of=${of} />` : text
-  const writer = direction === 'in' ? name : isFromApp ? t('conversations.from_app') : undefined
+  const sender = t(standby ? 'conversations.from_other' : 'conversations.from_app')
+  const writer = direction === 'in' ? name : isFromApp ? sender : undefined
   return html`<li class=${direction}><div class="bubble">
     ${rendered ? html`<${Rendered} of=${rendered} />` : html`<p class="lines">${content}</p>`}
     <p class="soft">${writer ?? html`<${MessageStatus} status=${status} />`} · <${Time} at=${at} />
       ${unread && html` <${Badge} kind="warn">${t('conversations.new')}<//>`}
+      ${standby && direction === 'in' && html` <${Badge}>${t('conversations.other')}<//>`}
       ${waybill && html` · <${ParcelLink} waybill=${waybill} />`}</p>
     ${error && html`<p class="hint">${error}</p>`}
   </div></li>`

@@ -1,7 +1,7 @@
 import { identifyPerson } from '@courier/shared/phone-number.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
-import type { Person } from '../../core/conversations/conversation.ts'
+import type { Owner, Person } from '../../core/conversations/conversation.ts'
 import { findNumber } from '../../core/conversations/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 
@@ -15,12 +15,15 @@ export interface InboundRow {
   readonly at: Date
   readonly unread: boolean
   readonly kind: 'written' | 'echo'
+  /** Is true for what came while another responder answered. */
+  readonly standby: boolean
   /** Names milliseconds and position, after which the next page begins. */
   readonly place: string
 }
 
 const columns = sql`m.inbound_id as id, m.phone_number_id as number, m.recipient, m.type, m.text, m.media_id,
   m.happened_at as at, m.read_at is null as unread, m.kind,
+  m.is_standby as standby,
   floor(extract(epoch from m.happened_at) * 1000)::bigint || '.' || m.position as place`
 
 export const positionPattern = '[0-9]{1,14}[.][0-9]{1,18}'
@@ -43,6 +46,8 @@ export const findInbound = (tx: Tx, person: Person, before: string | undefined, 
 /** Holds a conversation with its newest message, or its newest unread one in a list of unread conversations. */
 export type ConversationRow = InboundRow & {
   readonly lastInboundAt: Date
+  readonly owner: Owner | null
+  readonly ownerAt: Date | null
   readonly unreadMessages: number
   readonly now: Date
 }
@@ -58,7 +63,7 @@ export const listConversations = async (
   const samePersonSql = sql`other.tenant_id = m.tenant_id and other.recipient = m.recipient
     and other.phone_number_id = m.phone_number_id`
   const rows = await query<ConversationRow>(tx)`
-    select page.*, c.last_inbound_at as "lastInboundAt", now() as now
+    select page.*, c.last_inbound_at as "lastInboundAt", c.owner, c.owner_at as "ownerAt", now() as now
     from (
       select ${columns}, m.position, (
         select count(*)::integer from inbound_messages other where ${samePersonSql} and other.read_at is null

@@ -101,16 +101,19 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     { bodyLimit: 32_768, schema: ReplyToConversation },
     async (request, reply) => {
       const { tenant, actor } = request.staff
-      const { text, channel, waybill_number: typed = '', asks_number: asksNumber } = request.body
+      const { text, channel, waybill_number: typed = '', asks_number: asksNumber, takes_over: takesOver } = request.body
       if (isBadText(text)) throw invalid({ text: [badText('text')] })
       const waybill_number = await findTyped(orders, tenant, typed)
       if (waybill_number === undefined) throw ordersUnavailable()
-      const find = (tx: Tx) => findWriter(tx, tenant, request.params.phone, channel)
-      const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
+      const { recipient, phoneNumberId } = await inTenant(pool, tenant, async (tx: Tx) => {
+        const person = await findWriter(tx, tenant, request.params.phone, channel)
+        if (!takesOver) await checkOwner(tx, person)
+        return person
+      })
       const about = waybill_number || null
       // Without the plus, digits may be read as a national number.
       const to = isUserId(recipient) ? recipient : `+${recipient}`
-      const template = { text, ...(asksNumber && { asksNumber }) }
+      const template = { text, ...(asksNumber && { asksNumber }), ...(takesOver && { takesOver }) }
       const message = { to, channel: phoneNumberId, template, waybill_number: about }
       const given = readStaffKey(request, 'conversations/reply')
       const bytes = given && Buffer.concat([given.fingerprint, Buffer.from(recipient)])
@@ -131,6 +134,18 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
 /** Finds the person; without a channel, at the number to which the person wrote last. */
 const findWriter = (tx: Tx, tenant: string, phone: string, channel: string | undefined): Promise<Person> =>
   findPerson(tx, tenant, phone, channel, findWrittenNumber)
+
+/** Refuses a reply that would take the conversation from another responder unasked. */
+const checkOwner = async (tx: Tx, { tenant, phoneNumberId, recipient }: Person): Promise<void> => {
+  const conversation = (await findConversation(tx, tenant, phoneNumberId, [recipient])).get(recipient)
+  if (conversation?.owner !== 'other') return
+  const since = conversation.ownerAt?.toISOString()
+  throw invalid({
+    takes_over: [
+      `Another responder has answered this conversation since ${since}: set takes_over to take it over with the reply.`,
+    ],
+  })
+}
 
 const readThread = async (
   tx: Tx,
@@ -166,7 +181,7 @@ const readThread = async (
   const reply = await priceReply(tx, staff, { phoneNumberId, country: findPhoneCountry(recipient), now })
   return {
     data,
-    conversation: view.showWindow(recipient, name, phoneNumberId, conversation?.lastInboundAt ?? null, now),
+    conversation: view.showWindow(recipient, name, phoneNumberId, conversation, now),
     ...(reply && { reply }),
     next_cursor: hasMore ? view.threadCursor.write([lastSent ?? '', lastWritten ?? '']) : null,
   }

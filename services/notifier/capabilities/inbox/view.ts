@@ -2,7 +2,7 @@ import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.t
 import { FilterText, listQuery, oneOf, text } from '@courier/shared/lists/filters.ts'
 import { oneOf as oneOfWords, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { expiresAt, isOpen } from '../../core/conversations/conversation.ts'
+import { type Conversation, expiresAt, isOpen } from '../../core/conversations/conversation.ts'
 import type { Name } from '../../core/conversations/identities.ts'
 import { ReplyPrice } from '../../core/costs/queries.ts'
 import { messageIdPattern } from '../../core/messages/insert.ts'
@@ -53,6 +53,12 @@ export const ReplyBody = Type.Object(
         description: 'Adds a button by which the person shares the phone number.',
       }),
     ),
+    takes_over: Type.Optional(
+      Type.Literal(true, {
+        must: 'be true',
+        description: 'Says that the reply is to take the conversation over while another responder answers it.',
+      }),
+    ),
   },
   { title: 'Reply', additionalProperties: false, examples: [{ text: 'It arrives tomorrow.' }] },
 )
@@ -84,6 +90,10 @@ const ThreadMessage = Type.Object(
     }),
     error: textOrNull,
     waybill_number: textOrNull,
+    standby: Type.Boolean({
+      description: 'True if another responder on the number answered at the time; an outbound one is from there.',
+      examples: [false],
+    }),
   },
   { title: 'ConversationMessage' },
 )
@@ -104,6 +114,12 @@ const window = {
     description: '24 hours after the person last wrote.',
     examples: ['2026-02-20T19:06:23.000Z'],
   }),
+  owner: orNull(oneOfWords(['ours', 'other']), {
+    description:
+      'Who answers the person: we, or another responder on the number; null while unknown. A text of ours takes the conversation over.',
+    examples: [null],
+  }),
+  owner_at: orNull(at, { description: 'Since when.', examples: [null] }),
 }
 
 const Summary = Type.Object(
@@ -130,7 +146,7 @@ export const showWindow = (
   recipient: string,
   { userId, username }: Name = { userId: null, username: null },
   channel: string,
-  lastInboundAt: Date | null,
+  { lastInboundAt = null, owner = null, ownerAt: owner_at = null }: Partial<Conversation> = {},
   now: Date,
 ) => ({
   phone: isUserId(recipient) ? null : recipient,
@@ -139,6 +155,8 @@ export const showWindow = (
   channel,
   open: isOpen(lastInboundAt, now),
   expires_at: expiresAt(lastInboundAt),
+  owner,
+  owner_at,
 })
 
 export const showInbound = ({
@@ -149,9 +167,10 @@ export const showInbound = ({
   media_id,
   unread,
   kind,
+  standby,
 }: InboundRow): Static<typeof ThreadMessage> => {
   const ofOurs = { template: null, rendered: null, status: null, error: null, waybill_number: null }
-  return { id, direction: kind === 'echo' ? 'out' : 'in', at, type, text, media_id, unread, ...ofOurs }
+  return { id, direction: kind === 'echo' ? 'out' : 'in', at, type, text, media_id, unread, standby, ...ofOurs }
 }
 
 export const showOutbound = (row: MessageRow, rendered: Rendered | null = null): Static<typeof ThreadMessage> => {
@@ -159,12 +178,12 @@ export const showOutbound = (row: MessageRow, rendered: Rendered | null = null):
   const content = isPlain(template)
     ? { type: 'text', text: template.text, template: null }
     : { type: 'template', text: null, template: template.name }
-  const ofAll = { id, direction: 'out' as const, at, media_id: null, unread: false }
+  const ofAll = { id, direction: 'out' as const, at, media_id: null, unread: false, standby: false }
   return { ...ofAll, ...content, rendered, status, error, waybill_number }
 }
 
 export const showConversation = (row: ConversationRow, name: Name | undefined) => ({
-  ...showWindow(row.recipient, name, row.number, row.lastInboundAt, row.now),
+  ...showWindow(row.recipient, name, row.number, row, row.now),
   unread: row.unreadMessages,
   last_message: showInbound(row),
 })

@@ -11,7 +11,12 @@ export interface Conversation {
   readonly optedOutAt: Date | null
   /** Is set while the person is opted out of marketing messages alone. */
   readonly marketingOutAt: Date | null
+  /** Says who answers the person: we, or another responder on the number; null while unknown. */
+  readonly owner: Owner | null
+  readonly ownerAt: Date | null
 }
+
+export type Owner = 'ours' | 'other'
 
 /** A person's message opens the conversation with a number for this long (docs/merchants/contract.md#session-rule). */
 const windowHours = 24

@@ -138,7 +138,7 @@ const mergeOut = (kind: string): string => `
 const fromSql = `tenant_id = $1 and recipient = $2
   and phone_number_id = any(array(select phone_number_id from channels where tenant_id = $1))`
 
-const columns = 'last_inbound_at, opted_out_at, opted_in_at, marketing_out_at, marketing_in_at'
+const columns = 'last_inbound_at, opted_out_at, opted_in_at, marketing_out_at, marketing_in_at, owner, owner_at'
 
 const mergeConversations = async (tx: Tx, { tenant, from, to, at = new Date() }: Move): Promise<void> => {
   const run = (text: string) => tx.client.query(text, [tenant, from, to])
@@ -147,6 +147,8 @@ const mergeConversations = async (tx: Tx, { tenant, from, to, at = new Date() }:
     select tenant_id, phone_number_id, $3, ${columns} from conversations where ${fromSql}
     on conflict (tenant_id, phone_number_id, recipient) do update set
       last_inbound_at = greatest(c.last_inbound_at, excluded.last_inbound_at),
+      owner = case when c.owner_at >= excluded.owner_at then c.owner else coalesce(excluded.owner, c.owner) end,
+      owner_at = greatest(c.owner_at, excluded.owner_at),
       ${mergeOut('opted')}, ${mergeOut('marketing')}`)
   if (isUserId(from)) await tx.client.query(`delete from conversations where ${fromSql}`, [tenant, from])
   else

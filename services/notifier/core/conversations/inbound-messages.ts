@@ -15,6 +15,8 @@ export interface InboundMessage extends Person {
   readonly isHandled: boolean
   /** The company's phone app sent it to the person. */
   readonly isEcho?: boolean
+  /** It came while another responder answered; an echo is that responder's. */
+  readonly isStandby?: boolean
   /** Is the API's id of the message that this one replaces. */
   readonly edits?: string | undefined
 }
@@ -26,13 +28,15 @@ export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[])
   if (messages.length === 0) return new Set()
   const rows = await query<{ key: string }>(tx)`
     insert into inbound_messages
-      (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at, kind, edits)
+      (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at, kind, edits,
+       is_standby)
     select tenant, "phoneNumberId", "messageId", recipient, type, text, "mediaId", at,
       case when "isHandled" or "isReplaced" then now() end,
-      case when "isReplaced" then 'replaced' when "isEcho" then 'echo' else 'written' end, edits
+      case when "isReplaced" then 'replaced' when "isEcho" then 'echo' else 'written' end, edits,
+      coalesce("isStandby", false)
     from jsonb_to_recordset(${JSON.stringify(identifyRecipients(messages))}::jsonb) as given (tenant text,
       "phoneNumberId" text, "messageId" text, recipient text, type text, text text, "mediaId" text, at timestamptz,
-      "isHandled" boolean, "isEcho" boolean, edits text)
+      "isHandled" boolean, "isEcho" boolean, edits text, "isStandby" boolean)
     cross join lateral (
       select exists (
         select from inbound_messages e where e.tenant_id = tenant and e.recipient = given.recipient

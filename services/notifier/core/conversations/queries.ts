@@ -3,7 +3,7 @@ import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { type RawBuilder, sql } from 'kysely'
 import { type ChannelRow, type Tx, toColumns } from '../database/tables.ts'
-import type { Conversation, Person } from './conversation.ts'
+import type { Conversation, Owner, Person } from './conversation.ts'
 import type { Move } from './identities.ts'
 import { type Keyword, type Keywords, readKeywords } from './keywords.ts'
 import { type OptOutScope, recordOptOuts } from './opt-outs.ts'
@@ -21,25 +21,30 @@ export interface Inbound extends Person {
   readonly reason?: string
   /** Names the message that this one replaces: an edit opens no conversation. */
   readonly edits?: string | undefined
+  /** Says who answers the person since then; undefined means that nothing is said of it. */
+  readonly owner?: Owner | undefined
 }
 
 type Recorded = Person & Conversation & { readonly now: Date }
+
+const isNewerSql = sql`(c.owner_at is null or c.owner_at < excluded.owner_at
+  or c.owner_at = excluded.owner_at and excluded.owner = 'other')`
 
 const customer: Actor = { kind: 'customer', name: 'message' }
 
 const state = sql`last_inbound_at as "lastInboundAt",
   case when opted_in_at is null or opted_out_at >= opted_in_at then opted_out_at end as "optedOutAt",
   case when marketing_in_at is null or marketing_out_at >= marketing_in_at then marketing_out_at end
-    as "marketingOutAt"`
+    as "marketingOutAt", owner, owner_at as "ownerAt"`
 
 /**
- * Opens conversations and stores opt-outs, each by the message's own time: neither order nor repetition matters.
- * Returns the state of each conversation, and the time by Postgres' clock. Locks rows in their keys' order.
+ * Opens conversations and stores opt-outs and owners, each by the message's own time: neither order nor repetition
+ * matters. Of one second, another responder is the owner: no message of ours takes its conversation. Returns the state of each conversation, and the time by Postgres' clock. Locks rows in their keys' order.
  */
 export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promise<Recorded[]> => {
   if (messages.length === 0) return []
   const given = messages.map(
-    ({ tenant, phoneNumberId, recipient, at, keyword, scope = 'all', by = customer, edits }) => {
+    ({ tenant, phoneNumberId, recipient, at, keyword, scope = 'all', by = customer, edits, owner }) => {
       const choice = keyword && `${keyword} ${scope}`
       return {
         tenant,
@@ -47,22 +52,25 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
         recipient: identifyPerson(recipient),
         at,
         choice,
+        owner,
         isMessage: by.kind === 'customer' && !edits,
       }
     },
   )
   const rows = await query<Recorded>(tx)`
     insert into conversations as c (tenant_id, phone_number_id, recipient, last_inbound_at, opted_out_at, opted_in_at,
-      marketing_out_at, marketing_in_at)
+      marketing_out_at, marketing_in_at, owner, owner_at)
     select tenant_id, phone_number_id, recipient, max(at) filter (where is_message),
       max(at) filter (where choice = 'stop all'), max(at) filter (where choice = 'start all'),
       max(at) filter (where choice = 'stop marketing'), max(at)
-        filter (where choice = 'start marketing' or choice = 'start all' and is_message)
+        filter (where choice = 'start marketing' or choice = 'start all' and is_message),
+      (array_agg(owner order by at desc, owner = 'other' desc) filter (where owner is not null))[1],
+      max(at) filter (where owner is not null)
     from (
-      select tenant as tenant_id, "phoneNumberId" as phone_number_id, recipient, coalesce(at, now()) as at, choice,
+      select tenant as tenant_id, "phoneNumberId" as phone_number_id, recipient, coalesce(at, now()) as at, choice, owner,
         "isMessage" as is_message
       from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text, "phoneNumberId" text,
-        recipient text, at timestamptz, choice text, "isMessage" boolean)
+        recipient text, at timestamptz, choice text, owner text, "isMessage" boolean)
     ) given
     group by 1, 2, 3
     order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
@@ -71,7 +79,9 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
       opted_out_at = greatest(c.opted_out_at, excluded.opted_out_at),
       opted_in_at = greatest(c.opted_in_at, excluded.opted_in_at),
       marketing_out_at = greatest(c.marketing_out_at, excluded.marketing_out_at),
-      marketing_in_at = greatest(c.marketing_in_at, excluded.marketing_in_at)
+      marketing_in_at = greatest(c.marketing_in_at, excluded.marketing_in_at),
+      owner = case when ${isNewerSql} then excluded.owner else c.owner end,
+      owner_at = greatest(c.owner_at, excluded.owner_at)
     returning tenant_id as tenant, phone_number_id as "phoneNumberId", recipient, ${state},
       now() as now`
   const optOuts = messages.flatMap(({ keyword, by = customer, scope = 'all', reason = null, ...message }) =>
@@ -160,14 +170,29 @@ export const findNumbers = async (tx: Tx, tenant: string, wanted: string | undef
 export const findNumber = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string | undefined> =>
   chooseChannel(wanted, await findChannels(tx, tenant))?.phone_number_id
 
-/** Queues the messages held for these people, for those who opted out only exempt ones; returns how many. */
+/**
+ * Queues the messages held for these people, for those who opted out only exempt ones, and while another responder
+ * answers only templates and what takes over; returns how many.
+ */
 export const releaseHeld = async (tx: Tx, people: readonly (Person & Partial<Conversation>)[]): Promise<number> => {
   if (people.length === 0) return 0
-  const spelt = listSpelt(people).map(person => ({ ...person, isOut: Boolean(person.optedOutAt) }))
-  const [tenants, numbers, recipients, isOut] = toColumns(spelt, 'tenant', 'phoneNumberId', 'recipient', 'isOut')
-  const given = sql`unnest(${tenants}::text[], ${numbers}::text[], ${recipients}::text[], ${isOut}::boolean[])
-    as given (tenant_id, phone_number_id, recipient, is_out) using (tenant_id, phone_number_id, recipient)`
-  return release(tx, given, sql`(m.is_exempt or not given.is_out)`, 'the conversation is open')
+  const spelt = listSpelt(people).map(person => {
+    return { ...person, isOut: Boolean(person.optedOutAt), isOthers: person.owner === 'other' }
+  })
+  const [tenants, numbers, recipients, isOut, isOthers] = toColumns(
+    spelt,
+    'tenant',
+    'phoneNumberId',
+    'recipient',
+    'isOut',
+    'isOthers',
+  )
+  const given = sql`unnest(${tenants}::text[], ${numbers}::text[], ${recipients}::text[], ${isOut}::boolean[],
+    ${isOthers}::boolean[]) as given (tenant_id, phone_number_id, recipient, is_out, is_others)
+    using (tenant_id, phone_number_id, recipient)`
+  const maySendSql = sql`(m.is_exempt or not given.is_out)
+    and (not given.is_others or not m.template ? 'text' or m.template ? 'takesOver')`
+  return release(tx, given, maySendSql, 'the conversation is open')
 }
 
 /**

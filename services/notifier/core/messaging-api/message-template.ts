@@ -132,6 +132,8 @@ interface PlainText {
   readonly button?: { readonly title: string; readonly action: string } | undefined
   /** Offers the person to share the phone number. */
   readonly asksNumber?: true | undefined
+  /** Staff wrote it, and know that it takes the conversation from another responder. */
+  readonly takesOver?: true | undefined
 }
 
 export const PlainTextBody = Type.String({

@@ -8,7 +8,6 @@ import type { Logger } from 'pino'
 import { storeNotices } from '../channels/notices.ts'
 import { reportLimits } from '../channels/portfolio.ts'
 import { isOpen } from '../conversations/conversation.ts'
-import type { Move } from '../conversations/identities.ts'
 import { type InboundMessage, insertInbound } from '../conversations/inbound-messages.ts'
 import { findKeyword } from '../conversations/keywords.ts'
 import { findKeywords, findMoved, type Inbound, recordInbound, releaseHeld } from '../conversations/queries.ts'
@@ -18,7 +17,7 @@ import { reportTemplates } from '../templates/queries.ts'
 import type { EchoFact, InboundFact } from './envelope.ts'
 import { choosePlanning, lockMessages } from './message-queries.ts'
 import { openPresses, recordPresses, type Said } from './presses.ts'
-import { type Known, recognise } from './recognise.ts'
+import { type Known, listOwners, recognise } from './recognise.ts'
 import { settleMessages } from './settle-messages.ts'
 import { type SignedFacts, type SignedWebhook, sortFacts, type TenantFact } from './signed-facts.ts'
 
@@ -79,10 +78,10 @@ const applyGroup = async (
 
 /** Applies facts. Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
 const apply = async (tx: Tx, facts: SignedFacts, options: ApplyOptions) => {
-  choosePlanning(tx, facts.statuses.length, facts.inbound.length + facts.preferences.length)
+  choosePlanning(tx, facts.statuses.length, facts.inbound.length + facts.preferences.length + facts.owners.length)
   const people = await recognise(tx, facts, options.keyring)
   const said = await findSaid(tx, people.inbound)
-  const { writers, now } = await openConversations(tx, said, people.preferences, people.moved)
+  const { writers, now } = await openConversations(tx, said, people)
   const opened = openPresses(options.keyring, said, now)
   await insertInbound(tx, [
     ...said.map(fact => toReadable(fact, opened.presses.has(fact))),
@@ -143,24 +142,23 @@ const toEcho = ({ text, label, ...echo }: Known<TenantFact<EchoFact>>): InboundM
   isEcho: true,
 })
 
-/** Stores inbound messages, opt-outs and opt-ins. Returns the people with open conversations, and Postgres' time. */
-const openConversations = async (
-  tx: Tx,
-  said: readonly Said[],
-  preferences: readonly Known<SignedFacts['preferences'][number]>[],
-  moved: readonly Move[],
-) => {
+const platform = { kind: 'platform', name: 'webhook' } as const
+
+/** Stores inbound messages, opt-outs, opt-ins and owners. Returns the people with open conversations, and Postgres' time. */
+const openConversations = async (tx: Tx, said: readonly Said[], people: Awaited<ReturnType<typeof recognise>>) => {
   const messages = said.map(({ keyword, ...fact }): Inbound => {
     const by = { kind: 'customer', name: fact.buttons.length > 0 ? 'button' : 'message' } as const
     const choice = keyword === 'no thanks' ? ({ keyword: 'stop', scope: 'marketing' } as const) : { keyword }
-    return { ...fact, ...choice, by }
+    const { isStandby } = fact
+    return { ...fact, ...choice, by, ...(isStandby !== undefined && { owner: isStandby ? 'other' : 'ours' }) }
   })
-  const choices = preferences.map(({ isStopped, source, ...fact }): Inbound => {
+  const choices = people.preferences.map(({ isStopped, source, ...fact }): Inbound => {
     const by = { kind: 'platform', name: source } as const
     return { ...fact, keyword: isStopped ? 'stop' : 'start', scope: 'marketing', by }
   })
-  const heard = await recordInbound(tx, [...messages, ...choices])
-  const people = [...heard, ...(await findMoved(tx, moved))]
-  const writers = people.filter(({ lastInboundAt, now }) => isOpen(lastInboundAt, now))
-  return { writers, now: people[0]?.now }
+  const owners = listOwners(people).map((fact): Inbound => ({ ...fact, by: platform }))
+  const heard = await recordInbound(tx, [...messages, ...choices, ...owners])
+  const known = [...heard, ...(await findMoved(tx, people.moved))]
+  const writers = known.filter(({ lastInboundAt, now }) => isOpen(lastInboundAt, now))
+  return { writers, now: known[0]?.now }
 }

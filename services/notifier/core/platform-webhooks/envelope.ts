@@ -1,15 +1,18 @@
 import { marketingStopped } from '../messaging-api/error-table.ts'
 import { type Json, toInteger, toList, toRecord } from '../messaging-api/read-json.ts'
 import { type LimitFact, type NoticeFact, readAccountEvent } from './account-events.ts'
-import { readCall, readChange, readEcho, readInbound } from './inbound.ts'
+import { readCall, readChange, readEcho, readHandover, readInbound } from './inbound.ts'
 import { readId, readText, readTime, readWord } from './json.ts'
-import { readPerson } from './person.ts'
+import { type NamedPerson, readPerson } from './person.ts'
 import { type Pricing, reportedStatuses } from './settle.ts'
 import { type CategoryFact, readCategoryEvent, readTemplateEvent, type TemplateFact } from './template-events.ts'
 
 type StatusFact = NonNullable<ReturnType<typeof readStatus>>
-export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
-export type EchoFact = NonNullable<ReturnType<typeof readEcho>>
+/** `isStandby` is true while another responder answers the person. */
+export type InboundFact = NonNullable<ReturnType<typeof readInbound>> & { readonly isStandby?: boolean }
+export type EchoFact = NonNullable<ReturnType<typeof readEcho>> & { readonly isStandby?: boolean }
+/** Reports who answers a person. */
+export type OwnerFact = Omit<NonNullable<ReturnType<typeof readHandover>>, keyof NamedPerson> & NamedPerson
 /** Reports that a person has a new phone number, and so a new user id. */
 export type ChangeFact = NonNullable<ReturnType<typeof readChange>>
 /** Reports that a person stops or resumes marketing messages. `source` is `user_preferences` or names an error. */
@@ -19,6 +22,7 @@ export type Fact =
   | StatusFact
   | InboundFact
   | EchoFact
+  | OwnerFact
   | ChangeFact
   | PreferenceFact
   | TemplateFact
@@ -38,7 +42,9 @@ function* listChanges(document: unknown): Generator<Change> {
   for (const entry of toList(toRecord(document).entry).map(toRecord))
     for (const change of toList(entry.changes).map(toRecord)) {
       const value = toRecord(change.value)
-      const phoneNumberId = readId(toRecord(value.metadata).phone_number_id)
+      const phoneNumberId = readId(
+        toRecord(value.metadata).phone_number_id ?? toRecord(value.recipient).phone_number_id,
+      )
       yield { wabaId: readId(entry.id), at: entry.time, field: change.field, value, phoneNumberId }
     }
 }
@@ -84,20 +90,27 @@ export const readFacts = (document: unknown, now: Date): Fact[] => {
     if (phoneNumberId === undefined) continue
     if (field === 'user_preferences')
       for (const each of toList(value.user_preferences)) facts.push(readPreference(phoneNumberId, toRecord(each), now))
-    const contacts = toList(value.contacts).map(toRecord)
+    const isStandby = field === 'standby'
+    // The content of standby is one level deeper.
+    const content = isStandby ? { ...value, ...toRecord(value.standby) } : value
+    const contacts = toList(content.contacts).map(toRecord)
     const readAll = (list: unknown, read: (...given: [string, Json, Json[], Date]) => Fact | undefined) => {
       for (const each of toList(list)) facts.push(read(phoneNumberId, toRecord(each), contacts, now))
     }
-    if (field === 'calls') readAll(value.calls, readCall)
-    if (field === 'smb_message_echoes') readAll(value.message_echoes, readEcho)
-    if (field !== 'messages') continue
-    for (const status of toList(value.statuses).map(toRecord))
+    if (field === 'calls') readAll(content.calls, readCall)
+    if (field === 'messaging_handovers') facts.push(readHandover(phoneNumberId, value, contacts, now))
+    if (field === 'smb_message_echoes') readAll(content.message_echoes, readEcho)
+    if (field !== 'messages' && !isStandby) continue
+    for (const status of toList(content.statuses).map(toRecord))
       facts.push(readStatus(phoneNumberId, status, contacts, now), readMarketingStop(phoneNumberId, status, now))
-    readAll(value.messages, readChange)
-    readAll(value.messages, readInbound)
+    readAll(content.messages, readChange)
+    readAll(content.messages, (...given) => withOwner(readInbound(...given), isStandby))
+    if (isStandby) readAll(content.message_echoes, (...given) => withOwner(readEcho(...given), isStandby))
   }
   return facts.filter(fact => fact !== undefined)
 }
+
+const withOwner = <F extends object>(fact: F | undefined, isStandby: boolean) => fact && { ...fact, isStandby }
 
 const readStatus = (phoneNumberId: string, value: Json, contacts: readonly Json[], now: Date) => {
   const providerMessageId = readId(value.id)

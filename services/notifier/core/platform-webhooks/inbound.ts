@@ -1,3 +1,4 @@
+import type { Owner } from '../conversations/conversation.ts'
 import { type Json, parse, toList, toRecord } from '../messaging-api/read-json.ts'
 import { readContent, readId, readText, readTime } from './json.ts'
 import { readDigits, readPerson } from './person.ts'
@@ -25,8 +26,10 @@ export const readCall = (phoneNumberId: string, value: Json, contacts: readonly 
     ? readInbound(phoneNumberId, { ...value, type: 'call' }, contacts, now)
     : undefined
 
-/** Reads a message that the company's phone app sent to a person. */
-export const readEcho = (phoneNumberId: string, value: Json, contacts: readonly Json[], now: Date) => {
+/** Reads a message that the company's phone app, or another responder, sent to a person. */
+export const readEcho = (phoneNumberId: string, outer: Json, contacts: readonly Json[], now: Date) => {
+  // That of another responder has its content one level deeper.
+  const value: Json = { ...toRecord(outer.message), ...outer }
   const messageId = readId(value.id)
   const person = readPerson([value.to], [value.to_user_id, value.to_parent_user_id], contacts)
   if (messageId === undefined || !person || value.group_id !== undefined) return undefined
@@ -38,6 +41,27 @@ export const readEcho = (phoneNumberId: string, value: Json, contacts: readonly 
     at: readTime(value.timestamp, now),
     ...readMessage(value),
   }
+}
+
+/**
+ * Reads who answers a person from now on: the platform says to the new owner that control was passed, to the previous
+ * one that it was taken. It comes after the messages of its second.
+ */
+export const readHandover = (phoneNumberId: string, value: Json, contacts: readonly Json[], now: Date) => {
+  const { phone_number, wa_id, user_id } = toRecord(value.sender)
+  const person = readPerson([phone_number, wa_id], [user_id], contacts)
+  const owner = handovers.get(value.type)
+  if (!person || !owner) return undefined
+  return { kind: 'owner' as const, phoneNumberId, ...person, owner, at: readHandoverTime(value.timestamp, now) }
+}
+const handovers = new Map<unknown, Owner>([
+  ['control_passed', 'ours'],
+  ['control_taken', 'other'],
+])
+
+const readHandoverTime = (value: unknown, now: Date): Date => {
+  const at = readTime(value, now)
+  return at < now ? new Date(at.getTime() + 1) : at
 }
 
 /** Reads the system message about a new phone number or user id. The person wrote nothing. */

@@ -20,7 +20,7 @@ export const recognise = async (tx: Tx, facts: SignedFacts, keyring: Keyring | u
   const changes = await storeChanges(tx, facts.changes)
   const presses = await findPressers(tx, facts.inbound, keyring)
   const inbound = facts.inbound.map(fact => ({ ...fact, ...presses.get(fact) }))
-  const people: Named[] = [...inbound, ...facts.preferences, ...facts.echoes]
+  const people: Named[] = [...inbound, ...facts.preferences, ...facts.echoes, ...facts.owners]
   const paired = facts.statuses.filter(({ phone, userId }) => phone !== undefined && userId !== undefined)
   const movedTo = await findMovedTo(tx, [...people, ...paired])
   const sightings = [...people, ...paired].flatMap((fact): Sighting[] => {
@@ -42,10 +42,22 @@ export const recognise = async (tx: Tx, facts: SignedFacts, keyring: Keyring | u
     inbound: inbound.flatMap(know),
     preferences: facts.preferences.flatMap(know),
     echoes: facts.echoes.flatMap(know),
+    owners: facts.owners.flatMap(know),
   }
-  await movePeople(tx, moved, [...known.inbound, ...known.preferences])
+  await movePeople(tx, moved, [...known.inbound, ...known.preferences, ...listOwners(known)])
   return { ...known, moved }
 }
+
+interface People {
+  readonly echoes: readonly Known<SignedFacts['echoes'][number]>[]
+  readonly owners: readonly Known<SignedFacts['owners'][number]>[]
+}
+
+/** Lists what says who answers a person, without inbound messages: handovers, and what another responder wrote. */
+export const listOwners = ({ echoes, owners }: People) => [
+  ...owners,
+  ...echoes.flatMap(({ isStandby, edits: _edits, ...echo }) => (isStandby ? { ...echo, owner: 'other' as const } : [])),
+]
 
 /** Stores system messages; returns the new ones: an old one that comes again must not move who has the number now. */
 const storeChanges = async (tx: Tx, changes: readonly TenantFact<ChangeFact>[]): Promise<TenantFact<ChangeFact>[]> => {

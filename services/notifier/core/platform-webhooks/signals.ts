@@ -7,7 +7,7 @@ import type { Tx } from '../database/tables.ts'
 import type { Fact } from './envelope.ts'
 import type { Channel } from './verify.ts'
 
-type Signal = 'signed' | 'status' | 'inbound'
+type Signal = 'signed' | 'status' | 'inbound' | 'standby' | 'owned'
 
 /** A number's signals of one kind are written at most this often by a process. */
 const notedMilliseconds = 30_000
@@ -35,8 +35,16 @@ const toKey = ({ tenant, phoneNumberId }: Channel, kind: Signal): string => `${k
 
 const listSignals = ({ phoneNumberId }: Channel, facts: readonly Fact[]): Signal[] => {
   const concerning = facts.filter(fact => 'phoneNumberId' in fact && fact.phoneNumberId === phoneNumberId)
-  const kinds = (['status', 'inbound'] as const).filter(kind => concerning.some(fact => fact.kind === kind))
-  return ['signed', ...kinds]
+  const has = (kind: Exclude<Signal, 'signed'>): boolean => concerning.some(fact => shows[kind](fact))
+  return ['signed', ...(['status', 'inbound', 'standby', 'owned'] as const).filter(has)]
+}
+
+const shows = {
+  status: ({ kind }: Fact) => kind === 'status',
+  inbound: ({ kind }: Fact) => kind === 'inbound',
+  /** Another responder answers. */
+  standby: (fact: Fact) => ('isStandby' in fact ? fact.isStandby === true : 'owner' in fact && fact.owner === 'other'),
+  owned: (fact: Fact) => ('isStandby' in fact ? fact.isStandby === false : 'owner' in fact && fact.owner === 'ours'),
 }
 
 const toArrays = (due: readonly (Channel & { kinds: Signal[] })[]) => {
@@ -47,13 +55,21 @@ const toArrays = (due: readonly (Channel & { kinds: Signal[] })[]) => {
     sorted.map(({ phoneNumberId }) => phoneNumberId),
     has('status'),
     has('inbound'),
+    has('standby'),
+    has('owned'),
   ]
 }
 
 const storeSignalsSql = `
-  insert into channel_signals as known (tenant_id, phone_number_id, signed_at, status_at, inbound_at)
-  select tenant, number, now(), case when has_status then now() end, case when has_inbound then now() end
-  from unnest($1::text[], $2::text[], $3::boolean[], $4::boolean[]) as d (tenant, number, has_status, has_inbound)
+  insert into channel_signals as known (tenant_id, phone_number_id, signed_at, status_at, inbound_at, standby_first_at,
+    standby_at, owned_at)
+  select tenant, number, now(), case when has_status then now() end, case when has_inbound then now() end,
+    case when is_standby then now() end, case when is_standby then now() end, case when is_owned then now() end
+  from unnest($1::text[], $2::text[], $3::boolean[], $4::boolean[], $5::boolean[], $6::boolean[])
+    as d (tenant, number, has_status, has_inbound, is_standby, is_owned)
   on conflict (tenant_id, phone_number_id) do update set signed_at = excluded.signed_at,
     status_at = coalesce(excluded.status_at, known.status_at),
-    inbound_at = coalesce(excluded.inbound_at, known.inbound_at)`
+    inbound_at = coalesce(excluded.inbound_at, known.inbound_at),
+    standby_first_at = coalesce(known.standby_first_at, excluded.standby_first_at),
+    standby_at = coalesce(excluded.standby_at, known.standby_at),
+    owned_at = coalesce(excluded.owned_at, known.owned_at)`

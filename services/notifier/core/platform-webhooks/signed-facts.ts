@@ -36,6 +36,7 @@ export const sortFacts = (webhooks: readonly SignedWebhook[]) => {
     statuses: select('status'),
     inbound: select('inbound'),
     echoes: select('echo'),
+    owners: select('owner'),
     changes: select('change'),
     preferences: select('preference'),
     templates: select('template'),

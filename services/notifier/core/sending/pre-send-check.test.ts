@@ -7,8 +7,11 @@ const now = new Date('2026-11-21T12:00:00Z')
 const hoursAgo = (hours: number): Date => new Date(now.getTime() - hours * 3_600_000)
 
 const message = claimedMessage({ plan: 'free' })
-const wrote = (hours: number) => ({ lastInboundAt: hoursAgo(hours), optedOutAt: null, marketingOutAt: null })
-const optedOut = { lastInboundAt: hoursAgo(1), optedOutAt: hoursAgo(1), marketingOutAt: null }
+const nothing = { optedOutAt: null, marketingOutAt: null, owner: null, ownerAt: null }
+const wrote = (hours: number) => ({ ...nothing, lastInboundAt: hoursAgo(hours) })
+const optedOut = { ...wrote(1), optedOutAt: hoursAgo(1) }
+const others = { ...wrote(1), owner: 'other' as const, ownerAt: hoursAgo(1) }
+const ours = { ...others, owner: 'ours' as const }
 const noMarketing = { ...wrote(1), marketingOutAt: hoursAgo(1) }
 
 const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
@@ -26,6 +29,11 @@ const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
   ['free, written 24 hours ago to the millisecond', { conversation: wrote(24) }, 'failed'],
   ['free, written 25 hours ago, may be held', { conversation: wrote(25), holdsUntilOpen: true }, 'held'],
   ['free, open, template held', { conversation: wrote(1), templateHold: 'refused' }, 'deferred'],
+  ['a text, another responder answers', { template: { text: 'Hello' }, conversation: others }, 'held'],
+  ['a text that takes over', { template: { text: 'Hello', takesOver: true }, conversation: others }, undefined],
+  ['a text, we answer', { template: { text: 'Hello' }, conversation: ours }, undefined],
+  ['a text, unknown who answers', { template: { text: 'Hello' }, conversation: wrote(1) }, undefined],
+  ['a template, another responder answers', { conversation: others }, undefined],
   ['free, opted out, may be held', { conversation: optedOut, holdsUntilOpen: true }, 'cancelled'],
 ]
 for (const [what, more, expected] of table)

@@ -32,6 +32,8 @@ export const findBlockReason = (message: DueToCheck, now: Date): BlockReason | u
     return holdsUntilOpen
       ? { kind: 'held', detail: 'waits for the customer to write' }
       : { kind: 'failed', detail: 'No conversation was open when it was due.' }
+  if (isPlain(message.template) && conversation?.owner === 'other' && !message.template.takesOver)
+    return { kind: 'held', detail: 'waits: another responder answers this conversation' }
   if (message.templateHold === 'budget') return { kind: 'deferred', seconds: budgetSeconds, detail: waitsForBudget }
   return message.templateHold ? { kind: 'deferred', seconds: 60 } : undefined
 }

@@ -8,10 +8,11 @@ import { assignNumber, type Prover } from '../channels/prove.ts'
 import type { AccessTokens, TokenKeeper } from '../channels/secrets.ts'
 import { isOpen } from '../conversations/conversation.ts'
 import { identify, movePeople, type Sighting } from '../conversations/identities.ts'
-import { findMoved, releaseHeld } from '../conversations/queries.ts'
+import { findMoved, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import { sealActions } from '../customer-actions/button-token.ts'
 import type { Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
 import { type Accepted, bareRefusal, type Failed, type Refused } from '../messaging-api/responses.ts'
 import { decide } from './decide.ts'
 import type { createEffects } from './effects.ts'
@@ -46,6 +47,7 @@ export const createSender = (options: SenderOptions) => {
       if (result.kind === 'accepted') {
         await prove(message)
         await learn(message, result)
+        await takeOver(options, message)
       }
       const { outcome, effects } = decide(message, result, Math.random)
       const hasResponse = result.kind === 'accepted' || result.kind === 'refused'
@@ -93,6 +95,24 @@ const learn = async (tx: Tx, sighting: Sighting): Promise<void> => {
     tx,
     people.filter(({ lastInboundAt, now }) => isOpen(lastInboundAt, now)),
   )
+}
+
+/**
+ * Stores that a reply of staff took the conversation from another responder: no webhook says it to the new owner. If
+ * that fails, the conversation counts as the other's until the person writes to us.
+ */
+const takeOver = async (
+  { pool, logger }: SenderOptions,
+  { tenant, phoneNumberId, recipient, template }: ClaimedMessage,
+) => {
+  if (!isPlain(template) || !template.takesOver) return
+  const by = { kind: 'platform', name: 'send' } as const
+  const store = async (tx: Tx) => {
+    const people = await recordInbound(tx, [{ tenant, phoneNumberId, recipient, at: null, owner: 'ours', by }])
+    await releaseHeld(tx, people)
+  }
+  const storing = retryDeadlocks(() => inTenant(pool, tenant, store))
+  await storing.catch(err => logger.warn({ err }, 'conversation.owner_not_stored'))
 }
 
 const restSeconds = 30

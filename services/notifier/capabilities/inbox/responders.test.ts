@@ -1,0 +1,137 @@
+import t, { type Test } from 'tap'
+import { phoneNumberId, until } from '../../test/fixture.ts'
+import { changeAddress, confirm, customer, prepare } from '../../test/replies-fixture.ts'
+import { postWebhook } from '../../test/webhooks-fixture.ts'
+
+const conversation = `/api/conversations/${customer}`
+
+/** Starts the notifier and the simulator, in which another responder may answer customers of the number. */
+const open = async (t: Test) => {
+  const prepared = await prepare(t)
+  const { call, control, heard } = prepared
+  const happens = async (kind: 'route' | 'pass' | 'take' | 'release' | 'answer', text = '') => {
+    control.event({ kind, person: customer, text })
+    await heard()
+  }
+  const says = async (text: string) => {
+    control.inbound({ from: customer, text })
+    await heard()
+  }
+  const thread = async () => (await call('GET', `${conversation}/messages`)).body
+  const owner = async () => (await thread()).conversation.owner
+  const reply = (body: object) => call('POST', `${conversation}/reply`, body)
+  const messages = async (status: string) => (await call('GET', `/api/messages?status=${status}`)).body.data
+  const detail = async (id: string) => (await call('GET', `/api/messages/${id}`)).body.data.timeline.at(-1)?.detail
+  return { ...prepared, happens, says, thread, owner, reply, messages, detail }
+}
+
+t.test('what both sides write while another responder answers is shown, and opens the conversation', async t => {
+  const { happens, says, thread, texts, call } = await open(t)
+  await happens('route')
+  await says('Where is it?')
+  await happens('answer', 'I will look.')
+  const { data, conversation: window } = await thread()
+  t.match(data, [
+    { direction: 'out', text: 'I will look.', standby: true, status: null, unread: false },
+    { direction: 'in', text: 'Where is it?', standby: true, unread: true },
+  ])
+  t.match(window, { open: true, owner: 'other', owner_at: String })
+  t.match((await call('GET', '/api/conversations?unread=true')).body.data, [{ phone: customer, owner: 'other' }])
+  await says('STOP')
+  t.match((await call('GET', conversation)).body.data, { opted_out: true, opt_outs: [{ by: 'customer: message' }] })
+  t.same(texts(), [], 'nothing is answered')
+})
+
+t.test('a sealed button acts, and its answer waits until we own the conversation', async t => {
+  const { happens, says, offer, control, settled, texted, texts, owner, messages, detail } = await open(t)
+  const message_id = await offer()
+  await happens('route')
+  control.press({ message_id, index: confirm })
+  t.match(await settled(1), [{ action: 'confirm_order', outcome: 'done' }])
+  await until('the text is held', async () => (await messages('held')).length === 1)
+  t.equal(await detail((await messages('held'))[0].id), 'waits: another responder answers this conversation')
+  await says('Thanks')
+  t.equal((await messages('held')).length, 1, 'a message to the other responder does not release it')
+  t.equal(await owner(), 'other')
+
+  await happens('pass')
+  await texted(1)
+  t.same(texts(), ['Thank you Nimali Perera.\nSee you tomorrow.'])
+  t.equal(await owner(), 'ours')
+})
+
+t.test('a template leaves while another responder answers, and takes nothing over', async t => {
+  const { happens, says, offer, control, owner } = await open(t)
+  await happens('route')
+  await says('Hello')
+  await offer()
+  t.equal(control.messages()[0]?.template?.name, 'delivery_options')
+  await says('Still here')
+  t.equal(await owner(), 'other')
+})
+
+t.test('a question after a button waits, and leaves once the person writes to us', async t => {
+  const { orders, happens, says, offer, control, settled, texted, messages, question } = await open(t)
+  orders.decide.outcomeOf = ({ address }) => (address ? 'done' : 'asked')
+  control.press({ message_id: await offer(), index: changeAddress })
+  await settled(1)
+  await texted(1)
+  await happens('take')
+  await says('12 Galle Road')
+  await until('the question is held', async () => (await messages('held')).length === 1)
+  await happens('release')
+  await says('Are you there?')
+  t.ok(await question('12 Galle Road'))
+})
+
+t.test('a reply takes the conversation over only if it says so', async t => {
+  const { happens, says, reply, texts, texted, owner, offer, control, messages } = await open(t)
+  const message_id = await offer()
+  await happens('route')
+  await says('Is anybody there?')
+  const refused = await reply({ text: 'Yes.' })
+  t.equal(refused.status, 422)
+  t.match(refused.body.errors, { takes_over: [/^Another responder has answered this conversation since 20.*Z: set/] })
+  control.press({ message_id, index: confirm })
+  await until('the text is held', async () => (await messages('held')).length === 1)
+  t.equal((await reply({ text: 'Yes.', takes_over: true })).status, 202)
+  await texted(2)
+  t.same(texts(), ['Yes.', 'Thank you Nimali Perera.\nSee you tomorrow.'], 'what waited follows')
+  t.equal(await owner(), 'ours')
+  await says('Good')
+  t.equal(await owner(), 'ours')
+  t.equal((await reply({ text: 'Bye.' })).status, 202)
+})
+
+t.test('a reply that another responder overtakes waits instead of taking the conversation', async t => {
+  const { says, happens, reply, rows, messages, detail } = await open(t)
+  await says('Hello')
+  await rows(`update channels set not_before = now() + interval '1 hour'`)
+  const { body } = await reply({ text: 'Yes?' })
+  await happens('take')
+  await rows('update channels set not_before = null')
+  await until('the reply is held', async () => (await messages('held')).length === 1)
+  t.match(await detail(body.data.id), /another responder/)
+})
+
+t.test('the owner follows the times of webhooks, not their order, and of one second the handover', async t => {
+  const { app, owner } = await open(t)
+  const head = { messaging_product: 'whatsapp', metadata: { phone_number_id: phoneNumberId } }
+  const second = Math.floor(Date.now() / 1000) - 100
+  const message = (at: number) => ({ from: customer, id: `wamid.${at}`, timestamp: String(at), type: 'text', text: {} })
+  const post = (field: string, value: object) =>
+    postWebhook(app, { entry: [{ id: '102290129340398', changes: [{ field, value }] }] })
+  const hands = (type: string, at: number) => {
+    const parts = { sender: { phone_number: customer }, recipient: { phone_number_id: phoneNumberId } }
+    return post('messaging_handovers', { ...parts, timestamp: String(at), type, [type]: {} })
+  }
+  await hands('control_taken', second + 9)
+  await post('messages', { ...head, messages: [message(second + 8)] })
+  t.equal(await owner(), 'other')
+  await post('standby', { ...head, standby: { messages: [message(second + 20)] } })
+  await hands('control_passed', second + 20)
+  t.equal(await owner(), 'ours')
+  await hands('control_lent', second + 30)
+  await post('standby', { ...head, standby: {} })
+  t.equal(await owner(), 'ours', 'what is not understood changes nothing')
+})
