@@ -193,6 +193,30 @@ t.test('an edit in a conversation is unread, stands for its message, and may opt
   t.match((await thread()).data, { length: 1, 0: { text: 'STOP\ufffd', unread: false } })
 })
 
+t.test('of the edits of one second the one that came last shows, and a deletion wins', async t => {
+  const { app, thread } = await open(t)
+  const says = (...messages: object[]) => {
+    const given = messages.map(fields => inbound({ from: undefined, from_user_id: userId, text: undefined, ...fields }))
+    return postWebhook(app, envelope({ messages: given }, phoneNumberId))
+  }
+  const edit = (id: string, body: string, of = 'wamid.1', timestamp = minutesAgo(7)) => {
+    const message = { type: 'text', text: { body } }
+    return { id, type: 'edit', timestamp, edit: { original_message_id: of, message } }
+  }
+  const shown = async () =>
+    (await thread()).data.map(({ text, type, unread }: Record<string, unknown>) => [type, text, unread])
+  await says({ id: 'wamid.1', text: { body: 'first' }, timestamp: minutesAgo(9) })
+  await says(edit('wamid.z', 'second'))
+  await says(edit('wamid.y', 'third'))
+  await says(edit('wamid.z', 'second'))
+  t.same(await shown(), [['text', 'third', true]])
+  await says(edit('wamid.x', 'fourth'), edit('wamid.a', 'fifth'), edit('wamid.x', 'fourth'))
+  t.same(await shown(), [['text', 'fifth', true]], 'in one webhook, with a copy, and ids in another order')
+  await says({ id: 'wamid.r', type: 'revoke', timestamp: minutesAgo(7), revoke: { original_message_id: 'wamid.1' } })
+  await says(edit('wamid.w', 'late'))
+  t.same(await shown(), [['revoke', null, true]])
+})
+
 t.test(
   'a message that its person deleted shows as deleted, even if the deletion comes first, and opens nothing',
   async t => {

@@ -39,7 +39,8 @@ const state = sql`last_inbound_at as "lastInboundAt",
 
 /**
  * Opens conversations and stores opt-outs and owners, each by the message's own time: neither order nor repetition
- * matters. Of one second, another responder is the owner: no message of ours takes its conversation. Returns the state of each conversation, and the time by Postgres' clock. Locks rows in their keys' order.
+ * matters. Between messages of one second, another responder wins: no message of ours takes its conversation. Returns
+ * the state of each conversation, and the time by Postgres' clock. Locks rows in their keys' order.
  */
 export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promise<Recorded[]> => {
   if (messages.length === 0) return []
@@ -67,8 +68,8 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
       (array_agg(owner order by at desc, owner = 'other' desc) filter (where owner is not null))[1],
       max(at) filter (where owner is not null)
     from (
-      select tenant as tenant_id, "phoneNumberId" as phone_number_id, recipient, coalesce(at, now()) as at, choice, owner,
-        "isMessage" as is_message
+      select tenant as tenant_id, "phoneNumberId" as phone_number_id, recipient, coalesce(at, now()) as at, choice,
+        owner, "isMessage" as is_message
       from jsonb_to_recordset(${JSON.stringify(given)}::jsonb) as given (tenant text, "phoneNumberId" text,
         recipient text, at timestamptz, choice text, owner text, "isMessage" boolean)
     ) given

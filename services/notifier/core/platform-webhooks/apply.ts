@@ -144,7 +144,7 @@ const toEcho = ({ text, label, ...echo }: Known<TenantFact<EchoFact>>): InboundM
 
 const platform = { kind: 'platform', name: 'webhook' } as const
 
-/** Stores inbound messages, opt-outs, opt-ins and owners. Returns the people with open conversations, and Postgres' time. */
+/** Stores what people wrote and want, and who answers. Returns those with open conversations, and Postgres' time. */
 const openConversations = async (tx: Tx, said: readonly Said[], people: Awaited<ReturnType<typeof recognise>>) => {
   const messages = said.map(({ keyword, ...fact }): Inbound => {
     const by = { kind: 'customer', name: fact.buttons.length > 0 ? 'button' : 'message' } as const

@@ -28,7 +28,7 @@ export const readCall = (phoneNumberId: string, value: Json, contacts: readonly 
 
 /** Reads a message that the company's phone app, or another responder, sent to a person. */
 export const readEcho = (phoneNumberId: string, outer: Json, contacts: readonly Json[], now: Date) => {
-  // That of another responder has its content one level deeper.
+  // Another responder's message has its content one level deeper.
   const value: Json = { ...toRecord(outer.message), ...outer }
   const messageId = readId(value.id)
   const person = readPerson([value.to], [value.to_user_id, value.to_parent_user_id], contacts)
@@ -66,14 +66,17 @@ const readHandoverTime = (value: unknown, now: Date): Date => {
 
 /** Reads the system message about a new phone number or user id. The person wrote nothing. */
 export const readChange = (phoneNumberId: string, value: Json, _contacts: readonly Json[], now: Date) => {
-  const { type, wa_id, user_id, parent_user_id, previous_user_id, previous_parent_user_id } = toRecord(value.system)
+  const { type, customer, wa_id, new_wa_id, ...ids } = toRecord(value.system)
+  const { user_id, parent_user_id, previous_user_id, previous_parent_user_id } = ids
   const messageId = readId(value.id)
-  if (messageId === undefined || (type !== 'user_changed_number' && type !== 'user_changed_user_id')) return undefined
-  const before = readPerson([value.from], [previous_user_id, previous_parent_user_id])
-  const person = readPerson([wa_id], [user_id, parent_user_id])
+  if (messageId === undefined || !changes.includes(type)) return undefined
+  const before = readPerson([customer, value.from], [previous_user_id, previous_parent_user_id])
+  const person = readPerson([wa_id, new_wa_id], [user_id, parent_user_id])
   if (!before || !person) return undefined
   return { kind: 'change' as const, phoneNumberId, messageId, at: readTime(value.timestamp, now), before, ...person }
 }
+
+const changes: readonly unknown[] = ['user_changed_number', 'customer_changed_number', 'user_changed_user_id']
 
 /** Reads the number that a person shared because a message of ours asked for it. */
 const readSharedNumber = (value: Json): unknown => {
@@ -88,13 +91,14 @@ const readSharedNumber = (value: Json): unknown => {
 const readMessage = (outer: Json) => {
   const edit = toRecord(outer.type === 'edit' ? outer.edit : outer.type === 'revoke' && outer.revoke)
   const value = outer.type === 'edit' ? { type: 'edit', ...toRecord(edit.message) } : outer
-  const { button_reply, list_reply, nfm_reply } = toRecord(value.interactive)
+  const { button_reply, list_reply, nfm_reply, call_permission_reply } = toRecord(value.interactive)
   const [button, reply, item] = [toRecord(value.button), toRecord(button_reply), toRecord(list_reply)]
   const type = readText(value.type, 30) ?? 'unknown'
   const content = toRecord(value[type])
   const location = readLocation(toRecord(value.location))
   const label = button.text ?? reply.title ?? item.title ?? content.caption ?? content.filename ?? content.emoji
-  const other = location ?? readCards(value.contacts) ?? readForm(toRecord(nfm_reply)) ?? label ?? content.text
+  const shown = readForm(toRecord(nfm_reply)) ?? readPermission(toRecord(call_permission_reply))
+  const other = location ?? readCards(value.contacts) ?? shown ?? label ?? readOrder(content)
   const pressed = [button.text, button.payload, reply.title, reply.id, item.title, item.id]
   return {
     type,
@@ -133,9 +137,26 @@ const readCards = (cards: unknown): string | undefined => {
   return lines.join('\n') || undefined
 }
 
-/** Shows the fields of a form that the person filled in. */
+/** Shows the text of an order, or of other content, and each item in a line: its quantity, id and price. */
+const readOrder = ({ text, product_items }: Json): string | undefined => {
+  const items = toList(product_items)
+    .map(toRecord)
+    .flatMap(({ quantity, product_retailer_id, item_price, currency }) => {
+      const price = readId(item_price) && ` (${[item_price, readText(currency, 10)].filter(Boolean).join(' ')})`
+      return readId(product_retailer_id) ? `${readId(quantity) ?? '?'} × ${product_retailer_id}${price ?? ''}` : []
+    })
+  return [...(readContent(text, maxLabel) ? [readContent(text, maxLabel)] : []), ...items].join('\n') || undefined
+}
+
+const readPermission = ({ response }: Json): string | undefined => {
+  const word = readText(response, 40)
+  return word && `call permission: ${word}`
+}
+
+/** Shows the fields of a form that the person filled in; an address form has them in `values`. */
 const readForm = ({ body, response_json: json }: Json): string | undefined => {
-  const fields = Object.entries(toRecord(parse(typeof json === 'string' ? json : '')))
+  const { values, ...others } = toRecord(parse(typeof json === 'string' ? json : ''))
+  const fields = Object.entries({ ...toRecord(values), ...others })
   const shown = fields.filter(([name, value]) => name !== 'flow_token' && ['string', 'number'].includes(typeof value))
   return shown.map(([name, value]) => `${name}: ${value}`).join('\n') || readContent(body, maxLabel)
 }

@@ -45,3 +45,24 @@ t.test('a webhook with a key twice is read: only the platform could correct it',
   const body = JSON.stringify(envelope({ messages: [inbound()] })).replace('{', '{"object":"x",')
   t.match(readFacts(parseJson(Buffer.from(body)), new Date()), [{ kind: 'inbound' }])
 })
+
+t.test('an order shows its items, an address form its address, a call permission its answer', async t => {
+  const items = [
+    { product_retailer_id: 'BOX-1', quantity: 2, item_price: 450, currency: 'LKR' },
+    { product_retailer_id: 'TAPE', quantity: '1' },
+    { quantity: 3 },
+  ]
+  const order = { catalog_id: '1', text: 'Two, please', product_items: items }
+  t.equal(show({ type: 'order', order }), 'Two, please\n2 × BOX-1 (450 LKR)\n1 × TAPE')
+  const answer = { values: { name: 'Nimali', address: '12 Galle Road', in_pin_code: '10100' }, saved_address_id: 'a1' }
+  const form = { name: 'address_message', body: 'Sent', response_json: JSON.stringify(answer) }
+  t.equal(
+    show({ type: 'interactive', interactive: { type: 'nfm_reply', nfm_reply: form } }),
+    'name: Nimali\naddress: 12 Galle Road\nin_pin_code: 10100\nsaved_address_id: a1',
+  )
+  const permit = (response: unknown) =>
+    show({ type: 'interactive', interactive: { type: 'call_permission_reply', call_permission_reply: { response } } })
+  t.equal(permit('accept'), 'call permission: accept')
+  t.equal(permit('reject'), 'call permission: reject')
+  t.equal(permit(7), undefined)
+})

@@ -152,6 +152,19 @@ t.test('a changed number takes the conversation along, and leaves only the opt-o
   t.same(await recipients('inbound_messages'), [newPhone])
 })
 
+for (const [what, system, from] of [
+  ['wa_id', { wa_id: newPhone, customer: phone }, phone],
+  ['new_wa_id', { new_wa_id: newPhone }, phone],
+  ['the new number as sender', { wa_id: newPhone, customer: phone }, newPhone],
+] as const)
+  t.test(`the older message about a new number takes the opt-out along: ${what}`, async t => {
+    const { byPhone, changes, conversation } = await open(t)
+    await byPhone('STOP', 10)
+    await changes({ type: 'customer_changed_number', ...system }, { from, timestamp: minutesAgo(9) })
+    t.match(await conversation(newPhone), { opted_out: true, open: true })
+    t.match(await conversation(phone), { opted_out: true, open: false })
+  })
+
 t.test('a system message that comes again does not move the next owner of the number', async t => {
   const { byPhone, changes, conversation } = await open(t)
   const system = { type: 'user_changed_number', wa_id: newPhone }
