@@ -209,6 +209,24 @@ if (browser) {
     t.equal(await page.locator('.console').count(), 0)
   })
 
+  t.test(
+    'the company signs in by its id in any letter case, and the search finds people by a part of the name',
+    async t => {
+      await orders.bulk(batch([order({ customer_name: 'Zoë Đặng'.normalize('NFD'), customer_phone: '0770000177' })]))
+      const { page, problems } = await openConsole(t, browser, url)
+      await page.locator('#tenant').fill(' Demo ')
+      await page.locator('#email').fill('admin@courier.example')
+      await page.locator('#password').fill('courier-demo')
+      await page.keyboard.press('Enter')
+      await page.locator('h1:focus', { hasText: 'Today' }).waitFor()
+      await page.goto(`${url}#/find?q=${encodeURIComponent('zoë đặ'.normalize('NFC'))}`)
+      await page.locator('main tbody tr', { hasText: '0770000177' }).waitFor()
+      t.equal(await page.locator('main tbody tr').count(), 1)
+      t.match(await page.locator('main section').innerText(), /^Customer\s+1\s/)
+      t.strictSame(problems, [])
+    },
+  )
+
   t.test('a company name that a header cannot hold counts as wrong', async t => {
     const { page } = await openConsole(t, browser, url)
     await page.locator('#tenant').fill('කූරියර්')

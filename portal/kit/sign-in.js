@@ -5,7 +5,7 @@ import { html, useEffect, useRef, useState } from './preact.js'
 import { changeSession, getSession, ofBrowser, ofTab } from './session.js'
 import { Field, Loading } from './ui.js'
 
-/** Matches texts that a header can hold; the id of every company is one. */
+/** Matches texts that a header can hold; the id of every company is one, in lower case. */
 const isTenantId = /^[\x21-\x7e]+$/
 
 /**
@@ -13,16 +13,17 @@ const isTenantId = /^[\x21-\x7e]+$/
  * @param {(options: object) => Promise<any>} readMe
  * @param {{ tenant: string, email: string, password: string }} entered
  */
-const signIn = async (readMe, { tenant, email, password }) => {
-  if (!isTenantId.test(tenant.trim())) throw new ApiError(t('sign_in.wrong'), { status: 422 })
-  changeSession({ tenant: tenant.trim() })
+const signIn = async (readMe, { tenant: typed, email, password }) => {
+  const tenant = typed.trim().toLowerCase()
+  if (!isTenantId.test(tenant)) throw new ApiError(t('sign_in.wrong'), { status: 422 })
+  changeSession({ tenant })
   const body = { email: email.trim(), password }
   const { token } = await callOrders('/login', { method: 'POST', body }).catch(error => {
     const { status, retryAfter } = error
     if (status === 422) throw new ApiError(t('sign_in.wrong'), { status })
     throw status === 429 ? new ApiError(t('sign_in.too_many'), { status, retryAfter }) : error
   })
-  ofBrowser.set('courier.tenant', tenant.trim())
+  ofBrowser.set('courier.tenant', tenant)
   changeSession({ token, me: await readMe({ token }) })
 }
 

@@ -39,7 +39,7 @@ for (const [index, { country, one, other }] of sameDigits.entries())
     const both = await book([spelt[0], others[0]] as string[], '?dry_run=1')
     t.strictSame([both.status, both.body.warnings], [200, undefined], 'they are strangers within a batch')
     const found: string[] = (await book(spelt, '', 1)).body.data
-    await rows(`update orders set created_at = created_at - interval '2 days', status_key = 'key_21'`)
+    await rows(`update orders set created_at = $1, status_key = 'key_21'`, [new Date(Date.now() - 2 * 86_400_000)])
     const [of] = (await book([spelt[0] as string])).body.data
     found.push(of)
     for (const typed of others) t.strictSame((await book([typed], '?dry_run=1')).body.warnings, undefined, typed)

@@ -22,6 +22,7 @@ export const parcelColumns = () => [
 /** Returns the lists that may match the typed text. @param {string} text @param {AbortSignal} signal */
 const chooseLists = async (text, signal) => {
   const isPhone = text.length <= 80 && /^(?:[^\p{L}\p{Nd}]*\p{Nd}){6}/u.test(text)
+  const isName = /\p{L}/u.test(text) && text.length >= 3 && text.length <= 100
   const merchants = may('listMerchants')
     ? await callOrders(withQuery('/merchant', { name: text, limit: 5 }), { signal })
     : { data: [] }
@@ -29,6 +30,7 @@ const chooseLists = async (text, signal) => {
     { title: t('find.waybill'), filter: { waybill_number: text } },
     ...(isPhone ? [{ title: t('field.customer_phone'), filter: { phone: text } }] : []),
     { title: t('find.order_no'), filter: { order_no: text } },
+    ...(isName ? [{ title: t('field.customer_name'), filter: { search: text } }] : []),
     ...merchants.data.map(({ id, name }) => ({ title: `${t('merchant')}: ${name}`, filter: { merchant_id: id } })),
   ]
 }
@@ -38,12 +40,13 @@ const find = async (text, signal) => {
   if (!text) return []
   const read = async ({ title, filter }) => {
     const { data, meta } = await callOrders(withQuery('/order', { ...filter, per_page: perPage }), { signal })
-    return { title, filter, total: meta.total, rows: data }
+    // A search has no count.
+    return { title, filter, total: meta.total ?? data.length, isCut: meta.next_cursor !== null, rows: data }
   }
   return (await Promise.all((await chooseLists(text, signal)).map(read))).filter(({ rows }) => rows.length > 0)
 }
 
-/** Searches for parcels by waybill number, phone, order number or merchant. */
+/** Searches for parcels by waybill number, phone, order number, recipient or merchant. */
 export const Find = ({ query }) => {
   const text = (query.q ?? '').trim()
   const found = useLive(signal => find(text, signal), 0, [text])
@@ -55,12 +58,12 @@ export const Find = ({ query }) => {
       lists.length === 0
         ? html`<p class="empty">${t('find.none')}</p>`
         : lists.map(
-            ({ title, filter, total, rows }) => html`<${Panel} key=${title} title=${title}
+            ({ title, filter, total, isCut, rows }) => html`<${Panel} key=${title} title=${title}
             aside=${html`<a href=${withQuery('#/orders', filter)}>
               ${
                 total > rows.length
                   ? t('find.first', { count: number(rows.length), total: number(total) })
-                  : number(total)
+                  : `${number(total)}${isCut ? '+' : ''}`
               }</a>`}>
             <${Table} caption=${title} columns=${parcelColumns()} rows=${rows} id="waybill_number" /><//>`,
           )}<//>`

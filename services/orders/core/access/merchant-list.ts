@@ -62,7 +62,8 @@ const merchantsSql = `
   ) as recent_orders
   from (
     select merchant_id, name, email, rate_card, is_active from merchants
-    where tenant_id = $1 and merchant_id > $2::bigint and ($3::text is null or position(lower($3) in lower(name)) > 0)
+    where tenant_id = $1 and merchant_id > $2::bigint and ($3::text is null or strpos(
+      lower(normalize(name, NFC) collate "pg_c_utf8"), lower(normalize($3, NFC) collate "pg_c_utf8")) > 0)
       and ($5::bigint is null or merchant_id = $5::bigint)
     order by merchant_id limit $4
   ) m order by m.merchant_id`

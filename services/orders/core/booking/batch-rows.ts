@@ -42,7 +42,8 @@ interface Column {
 export const orderColumns: readonly Column[] = [
   { name: 'waybill_number', type: 'text', read: row => row.waybill },
   { name: 'status_key', type: 'text', read: row => row.priced.order.statusKey },
-  { name: 'order_no', type: 'text', read: row => row.priced.order.orderNo },
+  // The booking finds a repeated number by its one stored form.
+  { name: 'order_no', type: 'text', read: row => row.priced.order.orderNo?.normalize('NFC') },
   { name: 'customer_name', type: 'text', read: row => row.priced.order.customerName },
   { name: 'customer_address', type: 'text', read: row => row.priced.order.customerAddress },
   { name: 'customer_phone', type: 'text', read: row => row.phone.customer_phone },

@@ -146,7 +146,7 @@ const isRepeated = ({ merchantId, batch: { orders }, duplicates }: NewBatch, see
   if (duplicates === 'off') return false
   const keys = orders.flatMap(({ order: { cod, orderNo }, destination: { id }, phone }) => {
     const parcel = `${merchantId} ${cod} ${id} ${phone.key}`
-    return orderNo === undefined ? parcel : [parcel, `${merchantId} ${orderNo}`]
+    return orderNo === undefined ? parcel : [parcel, `${merchantId} ${orderNo.normalize('NFC')}`]
   })
   if (keys.some(key => seen.has(key))) return true
   for (const key of keys) seen.add(key)

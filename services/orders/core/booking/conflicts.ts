@@ -82,7 +82,7 @@ export const findAlike = async (
     groups.flatMap(({ country, orders }) => orders.map(({ phone }) => toArrayLiteral(listStored(phone.key, country)))),
     orders.map(({ order }) => order.cod),
     orders.map(({ destination }) => destination.id),
-    orders.map(({ order }) => order.orderNo),
+    orders.map(({ order }) => order.orderNo?.normalize('NFC')),
   ]
   const rows = await tx.rows({ ...findAlikeSql, values: [tenant, ...columns.map(toArrayLiteral), written] })
   return new Map(rows.map(({ item, ...alike }) => [orders[item - 1] as PricedOrder, alike as Alike]))

@@ -1,4 +1,5 @@
 import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import { listForms } from '@courier/shared/name-key.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant, readInTenant, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import { LRUCache } from 'lru-cache'
@@ -93,7 +94,7 @@ export const warnUsedNumbers = async (
   warnings: ErrorList,
 ): Promise<void> => {
   const wanted = orders.flatMap(({ order: { orderNo } }, index) =>
-    orderNo === undefined ? [] : [...listForms(orderNo)].map(form => ({ form, index, orderNo })),
+    orderNo === undefined ? [] : listForms(orderNo).map(form => ({ form, index, orderNo })),
   )
   if (wanted.length === 0) return
   const mostRead = Math.ceil(maxNumbersRead / wanted.length)
@@ -113,9 +114,6 @@ interface UsedNumber {
   readonly day: string
   readonly cancelled: boolean
 }
-
-/** Lists the Unicode forms in which a text may be stored: they look the same. */
-const listForms = (text: string): Set<string> => new Set([text, text.normalize('NFC'), text.normalize('NFD')])
 
 const wordUsed = (index: number, { orderNo, waybill, day, cancelled }: UsedNumber & { orderNo: string }) =>
   [

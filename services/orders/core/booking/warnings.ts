@@ -83,7 +83,9 @@ const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void =
         `order_data.${second}`,
         `The order looks like order_data.${first}${wordRest(more)}: same phone, COD and city.`,
       )
-  for (const [number, [first, second, ...more]] of findRepeats(all, index => orders[index]?.order.orderNo))
+  for (const [number, [first, second, ...more]] of findRepeats(all, index =>
+    orders[index]?.order.orderNo?.normalize('NFC'),
+  ))
     list.add(
       `order_data.${second}.order_no`,
       `The order no ${number} is that of order_data.${first}${wordRest(more)}, too.`,

@@ -1,4 +1,5 @@
 import type { DateOrTime } from '@courier/shared/lists/dates.ts'
+import { listForms } from '@courier/shared/name-key.ts'
 import { isoTime } from '../database/iso-time.ts'
 import { isPhoneSql } from '../database/phone-columns.ts'
 import { fromDeliveries, fromFailedAttempts } from '../statuses/status-queries.ts'
@@ -93,7 +94,10 @@ const selectMatching = (filter: OrderFilter, conditions: readonly string[], valu
   const { waybill_number, order_no, phones, delivered_on, failed_on, search, phone_parts = [] } = filter
   const isNarrow = [waybill_number, order_no, phones, delivered_on, failed_on].some(value => value !== undefined)
   const matching = `select * from orders where ${conditions.join(' and ')}`
-  const found = search === undefined ? matching : searchSql(matching, add(values, search), add(values, phone_parts))
+  const found =
+    search === undefined
+      ? matching
+      : searchSql(matching, add(values, search.normalize('NFC')), add(values, phone_parts))
   return `with hit as ${isNarrow ? '' : 'not'} materialized (${found})`
 }
 
@@ -134,7 +138,7 @@ const conditionSql: Readonly<Record<Exclude<keyof OrderFilter, Unlisted>, (value
   delivered_on: day => onDaySql(day, fromDeliveries),
   failed_on: day => onDaySql(day, fromFailedAttempts),
   waybill_number: number => `waybill_number = ${number}`,
-  order_no: number => `order_no = ${number}`,
+  order_no: forms => `order_no = any(${forms}::text[])`,
   phones: stored => isPhoneSql(`${stored}::text[]`),
   origin_city_id: id => `origin_city_id = ${id}::bigint`,
   destination_city_id: id => `destination_city_id = ${id}::bigint`,
@@ -152,7 +156,9 @@ const writeConditions = (filter: OrderFilter, values: unknown[], after: Position
   const given = Object.entries(filter).filter(([name, value]) => value !== undefined && name in conditionSql)
   return [
     'tenant_id = $1',
-    ...given.map(([name, value]) => conditionSql[name as keyof typeof conditionSql](add(values, value))),
+    ...given.map(([name, value]) =>
+      conditionSql[name as keyof typeof conditionSql](add(values, name === 'order_no' ? listForms(`${value}`) : value)),
+    ),
     ...(business_id !== undefined && merchant_id === undefined ? [ownerSql(add(values, business_id))] : []),
     ...[created_from, created_at].flatMap(bound => (bound ? fromSql(bound, values) : [])),
     ...[created_to, created_at].flatMap(bound => (bound ? untilSql(bound, values) : [])),

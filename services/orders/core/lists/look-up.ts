@@ -1,6 +1,7 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { isBadText } from '@courier/shared/errors/field-errors.ts'
+import { listForms } from '@courier/shared/name-key.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { component } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -64,11 +65,11 @@ export const lookUpRoutes: FastifyPluginAsyncTypebox<FacetStore> = async (app, s
     const { by, wanted } = readWanted(request.body)
     // Orders never have a number that Postgres refuses.
     const numbers = wanted.filter(number => !isBadText(number))
-    const found = Map.groupBy(await lookUpOrders(store, request.merchant, by, numbers), order => order[by])
-    return {
-      data: wanted.flatMap(number => found.get(number) ?? []),
-      missing: wanted.filter(number => !found.has(number)),
-    }
+    const forms = by === 'order_no' ? [...new Set(numbers.flatMap(listForms))] : numbers
+    const orders = await lookUpOrders(store, request.merchant, by, forms)
+    const found = Map.groupBy(orders, order => order[by]?.normalize('NFC'))
+    const find = (number: string) => found.get(number.normalize('NFC'))
+    return { data: wanted.flatMap(number => find(number) ?? []), missing: wanted.filter(number => !find(number)) }
   })
 }
 

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
+import { batch, order } from '../../test/tenant.ts'
 import { listPhoneParts } from './search.ts'
 
-const { get, staffGet, make, makeOfBooks, rows } = await ordersFixture(t)
+const { get, staffGet, bulk, request, make, makeOfBooks, rows } = await ordersFixture(t)
 await make(['DM00000001'], { customer_name: 'Nimali Perera', customer_phone: '+94 (77) 123-4567' })
 await make(['DM00000002'], { customer_name: 'ÉLODIE 100%_Sure', customer_phone: '0771234999' })
 await make(['DM00000003'], { customer_name: 'நிமாலி', customer_phone: '0112000000', initial_status_key: 'key_2' })
@@ -95,4 +96,56 @@ t.test('a search reads 20,000 orders per request, says where it stopped, and its
     [2, null],
     'the search continues after the last order of a full page',
   )
+})
+
+t.test('names and order numbers are found in any Unicode form, whatever the form they were booked in', async t => {
+  const texts = ['Phượng Nguyễn', 'ÉLODIE Müller', 'කෝපි කෞශල්‍යා', 'கௌரி பொன்னி', 'Žofie Ångström']
+  let cod = 10_000
+  for (const text of texts)
+    for (const form of ['NFC', 'NFD'] as const) {
+      const [name, order_no] = [text.normalize(form), `${text.slice(0, 7)} ${form}`.normalize(form)]
+      const fields = { customer_name: name, order_no, customer_phone: `07755${cod}`, cod: cod++ }
+      const [waybill] = (await bulk(batch([order(fields)]))).body.data
+      for (const asked of ['NFC', 'NFD'] as const) {
+        const label = `${text} ${form} ${asked}`
+        for (const from of [get, staffGet]) {
+          const found = (await search(text.slice(1).toLowerCase().normalize(asked), '', from)).data
+          t.ok(found.map((row: { waybill_number: string }) => row.waybill_number).includes(waybill), label)
+          const listed = await from(`/order?order_no=${encodeURIComponent(order_no.normalize(asked))}`)
+          t.match(listed.body.data, [{ waybill_number: waybill, customer_name: name }], label)
+        }
+        const looked = await request('POST', '/api/public/merchant/order/lookup', {
+          order_nos: [order_no.normalize(asked)],
+        })
+        t.match(looked.body, { data: [{ waybill_number: waybill }], missing: [] }, label)
+        const again = batch([order({ ...fields, cod: 1, order_no: order_no.normalize(asked) })])
+        for (const query of ['', '?dry_run=1'])
+          t.match((await bulk(again, { query })).body.warnings, { 'order_data.0.order_no': [/is that of/] }, label)
+        await rows('delete from order_events where waybill_number in (select waybill_number from orders where cod = 1)')
+        await rows('delete from orders where cod = 1')
+      }
+      const both = ['NFC', 'NFD'].map(each => order({ ...fields, order_no: `x${order_no}`.normalize(each) }))
+      t.match((await bulk(batch(both), { query: '?dry_run=1' })).body.warnings, {
+        'order_data.1.order_no': [/too/],
+      })
+    }
+  await rows(`update orders set order_no = normalize(order_no, NFD)`)
+  for (const text of texts) {
+    const order_no = `${text.slice(0, 7)} NFC`.normalize('NFC')
+    t.equal(
+      (await get(`/order?order_no=${encodeURIComponent(order_no)}`)).body.data.length,
+      1,
+      `stored before: ${text}`,
+    )
+    const { body } = await request('POST', '/api/public/merchant/order/lookup', { order_nos: [order_no] })
+    t.match(body, { data: [{}], missing: [] })
+  }
+})
+
+t.test('a merchant is found by name in any Unicode form and letter case', async t => {
+  await rows(`update merchants set name = normalize('ÉLODIE Phượng', NFD) where email = 'books@example.com'`)
+  for (const form of ['NFC', 'NFD'])
+    t.match((await staffGet(`/merchant?name=${encodeURIComponent('élodie ph'.normalize(form))}`)).body.data, [
+      { email: 'books@example.com' },
+    ])
 })

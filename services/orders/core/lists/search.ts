@@ -36,6 +36,6 @@ export const listPhoneParts = (text: string, country: string): string[] => {
  */
 export const searchSql = (from: string, text: string, phoneParts: string): string => `
   select * from (${from} order by created_at desc, waybill_number desc limit ${maxSearched}) newest
-  where strpos(lower(customer_name collate "pg_c_utf8"), lower(${text}::text collate "pg_c_utf8")) > 0
+  where strpos(lower(normalize(customer_name, NFC) collate "pg_c_utf8"), lower(${text}::text collate "pg_c_utf8")) > 0
     or strpos(lower(waybill_number), lower(${text}::text collate "C")) > 0
     or translate(customer_phone, ' -().', '') like any(${phoneParts}::text[])`
