@@ -81,6 +81,7 @@ export const createNotifier = async (options: NotifierOptions) => {
       onActions: () => coreWorkers.actions.wake(),
       onApproved: () => coreWorkers.catalogues.wake(),
       onFact: counters.countFacts,
+      onIgnored: counters.countIgnored,
       logger,
       tracer,
     })

@@ -17,6 +17,7 @@ export const createCounters = (registry: Registry) => {
     countActions: create('customer_actions_total', 'outcome', actionsHelp),
     countEvents: create('events_total', 'outcome', 'Events from orders, by outcome.'),
     countFacts: create('webhook_facts_total', 'kind', 'Facts that webhooks reported, by kind.'),
+    countIgnored: create('webhook_fields_ignored_total', 'field', 'Changes in webhooks that are not read, by field.'),
     countFailure: create('worker_failures_total', 'worker', 'Failed runs of the workers beside the queue.'),
   }
 }

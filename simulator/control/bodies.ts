@@ -64,6 +64,14 @@ export const PersonEvent = closed({
 })
 export type PersonEvent = Static<typeof PersonEvent>
 
+export const FieldChange = closed({
+  field: Type.String({ minLength: 1, maxLength: 100, description: 'The name of the field, such as security.' }),
+  value: Type.Record(Type.String(), Type.Unknown(), { description: 'The value, as the real API writes it.' }),
+  entry_id: Type.Optional(Type.String({ description: 'Default: the account of the number.' })),
+  phone_number_id: PhoneNumberId,
+})
+export type FieldChange = Static<typeof FieldChange>
+
 export const StatusReport = closed({
   message_id: Type.String(),
   status: oneOf(statusWords),

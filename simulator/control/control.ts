@@ -8,7 +8,7 @@ import type { Outage, Script } from '../trouble/trouble.ts'
 import { reportEvent } from '../world/events.ts'
 import { receive, reportStatus } from '../world/report.ts'
 import { cutHanging, type World } from '../world/world.ts'
-import type { Inbound, PersonEvent, Press, StatusReport } from './bodies.ts'
+import type { FieldChange, Inbound, PersonEvent, Press, StatusReport } from './bodies.ts'
 
 /** Creates the actions of the control routes, which a test in the same process may run directly. */
 export const createControl = (world: World) => ({
@@ -49,6 +49,13 @@ export const createControl = (world: World) => ({
   },
   event: ({ phone_number_id, ...event }: PersonEvent): void =>
     reportEvent(world, pickNumber(world, phone_number_id), event),
+  /** Sends news of the account: the API names no number in it. */
+  change: ({ field, value, entry_id, phone_number_id }: FieldChange): void =>
+    world.callback.send(pickNumber(world, phone_number_id).phone_number_id, {
+      field,
+      value,
+      entryId: entry_id ?? null,
+    }),
   /** Sends a status of a message now, regardless of its earlier statuses. */
   status: ({ message_id, status, code }: StatusReport): void =>
     reportStatus(world, pickMessage(world, message_id), status, code),

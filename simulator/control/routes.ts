@@ -4,7 +4,16 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { NumberChange, TokenChange } from '../accounts/account.ts'
 import { Behaviour } from '../basics/behaviour.ts'
 import { Script } from '../trouble/trouble.ts'
-import { Inbound, ListQuery, MessageQuery, OutageMode, PersonEvent, Press, StatusReport } from './bodies.ts'
+import {
+  FieldChange,
+  Inbound,
+  ListQuery,
+  MessageQuery,
+  OutageMode,
+  PersonEvent,
+  Press,
+  StatusReport,
+} from './bodies.ts'
 import type { Control } from './control.ts'
 
 const tags = ['control']
@@ -56,5 +65,6 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
     PersonEvent,
     control.event,
   )
+  change('POST', '/changes', 'Send news of the account', FieldChange, control.change)
   change('POST', '/statuses', 'Send a status of a message now', StatusReport, control.status)
 }

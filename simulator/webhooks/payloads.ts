@@ -6,7 +6,13 @@ import type { Message } from '../messages/message.ts'
 import { toUserId, writePerson } from '../messages/people.ts'
 
 /** An update is a status, an inbound message with its sender, or the value of another change. */
-export type Update = { status: object } | { contact: object; message: object } | { field: string; value: object }
+export type Update = { status: object } | { contact: object; message: object } | FieldUpdate
+interface FieldUpdate {
+  field: string
+  value: object
+  /** Is set for news of the account, which names no number; null means that its entry is the account. */
+  entryId?: string | null
+}
 
 /** Builds a status event (docs/contributors/messaging-api.md#status-events). */
 export const writeStatus = (
@@ -53,13 +59,18 @@ export const findPriceCategory = (message: Message): string => message.template?
 /** Builds the envelope of one number's updates. Adjacent statuses share a change. */
 export const writeEnvelope = (number: PhoneNumber, updates: Update[]): object => {
   const changes: object[] = []
+  const entries: object[] = []
   let statuses: object[] | undefined
   for (const update of updates) {
     const event = 'status' in update ? update.status : undefined
     if (event && statuses) statuses.push(event)
     else {
       statuses = event && [event]
-      const { field, value } = 'field' in update ? update : { field: 'messages', value: undefined }
+      const { field, value, entryId }: Partial<FieldUpdate> = 'field' in update ? update : { field: 'messages' }
+      if (entryId !== undefined) {
+        entries.push(toEntry(entryId ?? number.waba_id, [{ field, value }]))
+        continue
+      }
       const content =
         value ?? ('contact' in update ? { contacts: [update.contact], messages: [update.message] } : { statuses })
       // A handover names the number as its recipient.
@@ -67,9 +78,11 @@ export const writeEnvelope = (number: PhoneNumber, updates: Update[]): object =>
       changes.push({ field, value: { ...head, ...content } })
     }
   }
-  const entry = { id: number.waba_id, time: Math.floor(Date.now() / 1000), changes }
-  return { object: 'whatsapp_business_account', entry: [entry] }
+  const own = changes.length > 0 ? [toEntry(number.waba_id, changes)] : []
+  return { object: 'whatsapp_business_account', entry: [...own, ...entries] }
 }
+
+const toEntry = (id: string, changes: object[]): object => ({ id, time: Math.floor(Date.now() / 1000), changes })
 
 export const writeHead = ({ display_phone_number, phone_number_id }: PhoneNumber) => ({
   messaging_product: 'whatsapp',

@@ -80,6 +80,8 @@ t.test('a question after a button waits, and leaves once the person writes to us
   await says('12 Galle Road')
   await until('the question is held', async () => (await messages('held')).length === 1)
   await happens('release')
+  // The API's times are whole seconds, and within one the other responder stays the owner.
+  await new Promise(resolve => setTimeout(resolve, 1_100))
   await says('Are you there?')
   t.ok(await question('12 Galle Road'))
 })
@@ -112,6 +114,22 @@ t.test('a reply that another responder overtakes waits instead of taking the con
   await rows('update channels set not_before = null')
   await until('the reply is held', async () => (await messages('held')).length === 1)
   t.match(await detail(body.data.id), /another responder/)
+})
+
+t.test('news of a partner comes from the simulator with its portfolio, and reaches the account', async t => {
+  const { call, control, heard } = await open(t)
+  const waba_id = '102290129340398'
+  await call('PUT', `/api/channels/${phoneNumberId}`, { waba_id })
+  control.change({
+    field: 'account_update',
+    entry_id: '27',
+    value: { event: 'PARTNER_REMOVED', waba_info: { waba_id } },
+  })
+  control.change({ field: 'security', value: { display_phone_number: '94117555000', event: 'PIN_CHANGED' } })
+  await heard()
+  const notices = (await call('GET', '/api/channels')).body.data[0].notices.map(({ text }: { text: string }) => text)
+  t.match(notices.join('\n'), /taken from the partner/)
+  t.match(notices.join('\n'), /\+94117555000: pin_changed/)
 })
 
 t.test('the owner follows the times of webhooks, not their order, and of one second the handover', async t => {

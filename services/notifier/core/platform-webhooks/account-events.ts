@@ -1,7 +1,7 @@
 import type { Notice } from '../channels/notices.ts'
 import { readTier } from '../messaging-api/account-responses.ts'
 import { type Json, toInteger, toList, toRecord } from '../messaging-api/read-json.ts'
-import { readText, readWord } from './json.ts'
+import { readContent, readText, readWord } from './json.ts'
 import { readTemplate } from './template-events.ts'
 
 /** Reports the messaging limit of an account's portfolio; null means unlimited. */
@@ -44,11 +44,11 @@ type Words = NoticeFact['notice'] | undefined
 
 const readNumberEvent = (value: Json): Words => {
   const event = readWord(value.event)
-  const number = /^\+?([\d ()-]{5,30})$/.exec(readText(value.display_phone_number, 40) ?? '')?.[1]
+  const number = readNumber(value)
   if (event === undefined || number === undefined) return undefined
   const kind = event.endsWith('flagged') ? 'quality' : 'throughput'
   const [isProblem, words] = numberEvents.get(event) ?? [false, `reports ${event} of`]
-  return { kind, subject: number.replace(/\D/g, ''), isProblem, text: `The platform ${words} +${number}.` }
+  return { kind, subject: number, isProblem, text: `The platform ${words} +${number}.` }
 }
 const numberEvents = new Map<string, readonly [isProblem: boolean, words: string]>([
   ['flagged', [true, 'finds the quality low and may limit']],
@@ -70,7 +70,8 @@ const readAccountUpdate = (value: Json): Words => {
   const text = words ?? `The platform reports of the account: ${name}.`
   return {
     kind: 'account',
-    subject: event,
+    // A partner that is added again ends the trouble of its removal.
+    subject: event.startsWith('partner_') ? 'partner' : event,
     isProblem: words !== undefined,
     text: reason ? `${text} (${reason})` : text,
   }
@@ -82,6 +83,7 @@ const accountEvents = new Map([
   ['account_violation', 'The account violates a policy of the platform: it may be restricted.'],
   ['disabled_update disable', 'The platform disabled the account.'],
   ['disabled_update schedule_for_disable', 'The platform is about to disable the account.'],
+  ['partner_removed', 'The account was taken from the partner of the platform: messages and webhooks of it may stop.'],
   ['partner_app_uninstalled', 'The app was removed from the account: no webhook of it comes.'],
 ])
 
@@ -96,8 +98,78 @@ const readTemplateQuality = (value: Json): Words => {
   return { kind: 'template', subject, isProblem, text: isProblem ? text + advice : text }
 }
 
+const readNumber = (value: Json): string | undefined =>
+  /^\+?([\d ()-]{5,30})$/.exec(readText(value.display_phone_number, 40) ?? '')?.[1]?.replace(/\D/g, '')
+
+const tellAccount = (subject: string, isProblem: boolean, text: string, ...more: unknown[]): Words => {
+  const rest = more.flatMap(each => readContent(each, 300) ?? []).join(' ')
+  return { kind: 'account', subject, isProblem, text: rest ? `${text} ${rest}` : text }
+}
+
+const readSecurity = (value: Json): Words => {
+  const [event, number] = [readWord(value.event), readNumber(value)]
+  if (event === undefined || number === undefined) return undefined
+  const advice = 'If nobody of yours did it, set a new PIN.'
+  return tellAccount(`security ${number}`, true, `Two-step verification of +${number}: ${event}. ${advice}`)
+}
+
+const readName = (value: Json): Words => {
+  const [decision, number, reason] = [readWord(value.decision), readNumber(value), readWord(value.rejection_reason)]
+  if (decision === undefined || number === undefined) return undefined
+  const why = decision === 'approved' || !reason || reason === 'none' ? undefined : `(${reason})`
+  const text = `The display name of +${number} is ${decision}.`
+  return tellAccount(`name ${number}`, decision === 'rejected', text, why)
+}
+
+const readReview = (value: Json): Words => {
+  const decision = readWord(value.decision)
+  if (decision === undefined) return undefined
+  return tellAccount('review', decision === 'rejected', `The review of the account: ${decision}.`)
+}
+
+const readAlert = (value: Json): Words => {
+  const { alert_type, alert_severity, alert_description } = { ...value, ...toRecord(value.alert_info) }
+  const [type, severity] = [readWord(alert_type), readWord(alert_severity)]
+  if (type === undefined) return undefined
+  return tellAccount(
+    `alert ${type}`,
+    severity !== 'informational',
+    `Alert of the platform: ${type}.`,
+    alert_description,
+  )
+}
+
+const readBusiness = (value: Json): Words => {
+  const event = readWord(value.event)
+  if (event === undefined) return undefined
+  return tellAccount('business', true, `The status of the business: ${event}.`)
+}
+
+const readFlow = (value: Json): Words => {
+  const [event, id] = [readWord(value.event), readText(value.flow_id, 40) ?? '']
+  if (event === undefined) return undefined
+  return tellAccount(`flow ${event} ${id}`.trim(), true, `A flow reports ${event}.`, value.message)
+}
+
+/** Reads the errors of a webhook that concern no message. */
+const readErrors = (value: Json): Words => {
+  const { code, title, message } = toRecord(toList(value.errors)[0])
+  const number = toInteger(code)
+  const text = readContent(title ?? message, 300)
+  if (number === undefined || text === undefined) return undefined
+  return tellAccount(`error ${number}`, true, `The platform reports error ${number}: ${text}.`)
+}
+
 const readers = new Map<unknown, (value: Json) => Words>([
   ['phone_number_quality_update', readNumberEvent],
   ['account_update', readAccountUpdate],
   ['message_template_quality_update', readTemplateQuality],
+  ['security', readSecurity],
+  ['phone_number_name_update', readName],
+  ['account_review_update', readReview],
+  ['account_alerts', readAlert],
+  ['business_status_update', readBusiness],
+  ['flows', readFlow],
+  ['messages', readErrors],
 ])
+export const accountFields = [...readers.keys()]

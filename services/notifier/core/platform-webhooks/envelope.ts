@@ -1,6 +1,6 @@
 import { marketingStopped } from '../messaging-api/error-table.ts'
 import { type Json, toInteger, toList, toRecord } from '../messaging-api/read-json.ts'
-import { type LimitFact, type NoticeFact, readAccountEvent } from './account-events.ts'
+import { accountFields, type LimitFact, type NoticeFact, readAccountEvent } from './account-events.ts'
 import { readCall, readChange, readEcho, readHandover, readInbound } from './inbound.ts'
 import { readId, readText, readTime, readWord } from './json.ts'
 import { type NamedPerson, readPerson } from './person.ts'
@@ -45,7 +45,9 @@ function* listChanges(document: unknown): Generator<Change> {
       const phoneNumberId = readId(
         toRecord(value.metadata).phone_number_id ?? toRecord(value.recipient).phone_number_id,
       )
-      yield { wabaId: readId(entry.id), at: entry.time, field: change.field, value, phoneNumberId }
+      // News of partners stands under the portfolio, and names the account.
+      const named = change.field === 'account_update' ? readId(toRecord(value.waba_info).waba_id) : undefined
+      yield { wabaId: named ?? readId(entry.id), at: entry.time, field: change.field, value, phoneNumberId }
     }
 }
 
@@ -72,12 +74,32 @@ export const scanOrigins = (bytes: Buffer): string[] => {
   const numbers = scanIds(body, /"phone_number_id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}("[\w.-]{1,64}"|\d{1,16}(?![\w.]))/g)
   return numbers.length > 0
     ? numbers
-    : scanIds(body, /"id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}("[\w.-]{1,64}"|\d{1,16}(?![\w.]))/g)
+    : scanIds(body, /"(?:waba_)?id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}("[\w.-]{1,64}"|\d{1,16}(?![\w.]))/g)
 }
 
 const scanIds = (body: string, pattern: RegExp): string[] => {
   const ids = body.matchAll(pattern).map(([, id = '']) => id.replaceAll('"', ''))
   return [...new Set(ids.take(2_000))].slice(0, 32)
+}
+
+const readFields = new Set<unknown>([
+  ...['messages', 'standby', 'messaging_handovers', 'calls', 'smb_message_echoes', 'user_preferences'],
+  ...['message_template_status_update', 'template_category_update', 'business_capability_update', ...accountFields],
+])
+
+/** Lists fields that no company needs, with their reasons in docs/contributors/messaging-api.md#ignored-fields. */
+const ignoredFields = `history smb_app_state_sync message_template_components_update partner_solutions
+  template_correct_category_detection payment_configuration_update tracking_events automatic_events
+  group_lifecycle_update group_participants_update group_settings_update group_status_update`.split(/\s+/)
+
+/** Counts the changes whose fields are not read, by name; `metric` is `other` for a name that nobody documents. */
+export const listIgnored = (document: unknown): { field: string; metric: string; count: number }[] => {
+  const names = [...listChanges(document)].flatMap(({ field }) =>
+    readFields.has(field) ? [] : (readWord(field) ?? 'other'),
+  )
+  return [...Map.groupBy(names, name => name)].map(([field, { length: count }]) => {
+    return { field, metric: ignoredFields.includes(field) ? field : 'other', count }
+  })
 }
 
 /** Reads the known updates and skips others (docs/contributors/messaging-api.md#webhooks). Never throws. */

@@ -9,7 +9,7 @@ import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { ListAppSecrets } from '../channels/secrets.ts'
 import { type Applied, type ApplyOptions, createApplier } from './apply.ts'
-import { listOrigins, readFacts, scanOrigins } from './envelope.ts'
+import { listIgnored, listOrigins, readFacts, scanOrigins } from './envelope.ts'
 import { parseJson } from './json.ts'
 import { createSenders, maxBodyBytes } from './senders.ts'
 import { createSignals } from './signals.ts'
@@ -25,6 +25,8 @@ export interface WebhooksOptions extends ApplyOptions {
   /** Limits the refused requests per minute of an unknown network address; unlimited if omitted. */
   strangersPerMinute?: number | undefined
   onFact?: ((kind: keyof Applied | 'refused', count: number) => void) | undefined
+  /** Counts changes of a field that is not read. */
+  onIgnored?: ((field: string, count: number) => void) | undefined
 }
 
 const path = '/webhooks/messaging'
@@ -102,6 +104,10 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (
       return {}
     }
     const { signers, facts } = webhook.signed
+    for (const { field, metric, count } of webhook.ignored) {
+      options.onIgnored?.(metric, count)
+      request.log.info({ field, count }, 'webhook.field_ignored')
+    }
     const applied = await apply(webhook.signed)
     if (applied) report(request, applied, options)
     await noteSignals(signers, facts)
@@ -128,7 +134,9 @@ const findQueryProblem = (mode: unknown, token: unknown, challenge: unknown): st
   return typeof challenge === 'string' ? undefined : 'no_challenge'
 }
 
-type ReadWebhook = { kind: 'signed'; signed: SignedWebhook } | Exclude<FoundSigners, { kind: 'signed' }>
+type ReadWebhook =
+  | { kind: 'signed'; signed: SignedWebhook; ignored: ReturnType<typeof listIgnored> }
+  | Exclude<FoundSigners, { kind: 'signed' }>
 
 /** Reads the facts of a webhook that one of our app secrets signed. Parses nothing before the signature is verified. */
 const readWebhook = async (
@@ -144,5 +152,6 @@ const readWebhook = async (
   const document = parseJson(bytes)
   const found = await findSigners(listOrigins(document), isSignedWith, false, bytes.length)
   if (found.kind !== 'signed') return found
-  return { kind: 'signed', signed: { signers: found.signers, facts: readFacts(document, await clock()) } }
+  const signed = { signers: found.signers, facts: readFacts(document, await clock()) }
+  return { kind: 'signed', signed, ignored: listIgnored(document) }
 }
