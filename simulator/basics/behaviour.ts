@@ -40,6 +40,11 @@ export const Behaviour = closed(
     prices: oneOf(['2026-10', '2025-07'], {
       description: 'The prices in force: since October 2026 or, as before, with utility messages free in open windows.',
     }),
+    webhook_fields: Type.Array(Type.String({ maxLength: 100 }), {
+      maxItems: 100,
+      description: 'The fields that the app is subscribed to; others send no webhook.',
+      must: 'be a list of names of fields',
+    }),
   },
   { title: 'Behaviour' },
 )
@@ -53,4 +58,10 @@ export const defaultBehaviour: Behaviour = {
   portfolio_limit: 0,
   people: 'phones',
   prices: '2026-10',
+  webhook_fields: [
+    ...['messages', 'standby', 'messaging_handovers', 'calls', 'smb_message_echoes', 'user_preferences'],
+    ...['message_template_status_update', 'template_category_update', 'message_template_quality_update'],
+    ...['account_update', 'business_capability_update', 'phone_number_quality_update', 'phone_number_name_update'],
+    ...['account_review_update', 'account_alerts', 'business_status_update', 'security', 'flows'],
+  ],
 }

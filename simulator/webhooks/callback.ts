@@ -83,11 +83,13 @@ export const createCallback = ({ behaviour, clock, logger, findNumber }: Callbac
 
   return {
     /**
-     * Queues an update, unless the app is not subscribed to the number's account; updates that wait together are posted
-     * together, up to a hundred.
+     * Queues an update, unless the app is not subscribed to the number's account or to the field. Updates that wait
+     * together are posted together, up to a hundred.
      */
     send(phoneNumberId: string, update: Update): void {
+      const field = 'field' in update ? update.field : 'messages'
       if (!behaviour.webhook_url || !findNumber(phoneNumberId)?.subscribed) return
+      if (!behaviour.webhook_fields.includes(field)) return
       const queue = queues.get(phoneNumberId) ?? { waiting: [], underWay: 0 }
       queues.set(phoneNumberId, queue)
       if (queue.waiting.push(update) === 1) setImmediate(flush, phoneNumberId, queue)

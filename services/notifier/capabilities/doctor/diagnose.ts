@@ -2,7 +2,7 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { listMissingFixes } from '@courier/shared/security-fixes.ts'
 import { judgeNumber, judgeToken, wordFailure } from '../../core/channels/health.ts'
-import type { ChannelDependencies } from '../../core/channels/secrets.ts'
+import { type ChannelDependencies, createAppSecretLister } from '../../core/channels/secrets.ts'
 import { findSilentSince } from '../../core/channels/silent.ts'
 import { type Channel, noToken, readWithToken } from '../../core/channels/view.ts'
 import { findTenant } from '../../core/conversations/queries.ts'
@@ -12,9 +12,11 @@ import type { Tx } from '../../core/database/tables.ts'
 import {
   fromVerdict,
   judgeCallback,
+  judgeFields,
   judgeInbound,
   judgeLimit,
   judgePrice,
+  judgeRouting,
   judgeSecrets,
   judgeSignature,
   judgeStatuses,
@@ -44,13 +46,14 @@ export const diagnose = async (
     readStored(tx, dependencies, tenant, phoneNumberId),
   )
   if (!stored) return undefined
-  const { channel, accessToken, signals, silentSince, rules, unapproved, price, now } = stored
-  const asked = accessToken === undefined ? [] : await askApi(dependencies, channel, accessToken, now)
+  const { channel, accessToken, appSecret, signals, silentSince, rules, unapproved, price, now } = stored
+  const asked = accessToken === undefined ? [] : await askApi(dependencies, channel, accessToken, appSecret, now)
   const lines: Line[] = accessToken === undefined ? [{ check: 'token', state: 'wrong', text: noToken }] : asked
   const known: Line[] = [
     { check: 'signature', ...judgeSignature(signals) },
     { check: 'statuses', ...judgeStatuses(signals, silentSince) },
     { check: 'inbound', ...judgeInbound(signals) },
+    { check: 'routing', ...judgeRouting(signals) },
     { check: 'templates', ...judgeTemplates(rules, unapproved) },
     { check: 'price', ...judgePrice(price) },
     { check: 'updates', ...judgeUpdates(await listMissingFixes(dependencies.pool)) },
@@ -68,6 +71,7 @@ const readStored = async (tx: Tx, { keyring }: DoctorDependencies, tenant: strin
     channel: known.channel,
     now,
     accessToken: known.newest?.accessToken,
+    appSecret: (await createAppSecretLister(keyring)(tx, [{ tenant, phoneNumberId }], true))[0]?.[0],
     signals: await findSignals(tx, tenant, phoneNumberId),
     silentSince: await findSilentSince(tx, tenant, phoneNumberId),
     rules: await countRules(tx, tenant),
@@ -80,6 +84,7 @@ const askApi = async (
   { api, publicUrl }: DoctorDependencies,
   channel: Channel,
   accessToken: string,
+  appSecret: string | undefined,
   now: Date,
 ): Promise<Line[]> => {
   const { phone_number_id: id, waba_id: wabaId } = channel
@@ -90,6 +95,8 @@ const askApi = async (
     api.portfolio({ accessToken }, id),
     wabaId === null ? undefined : api.subscribedApps({ accessToken }, wabaId),
   ])
+  const appId = token.kind === 'received' ? token.value.app_id : null
+  const fields = appId && appSecret ? await api.subscribedFields(appId, appSecret) : undefined
   const served = number.kind === 'received' || number.kind === 'refused' ? number.servedVersion : null
   const version = judgeVersion(api.version, served, now)
   return [
@@ -98,6 +105,7 @@ const askApi = async (
     { check: 'secrets', ...judgeSecrets(channel) },
     { check: 'subscription', ...judgeSubscription(wabaId, apps, token) },
     { check: 'callback', ...judgeCallback(callback, publicUrl) },
+    { check: 'fields', ...judgeFields(fields) },
     { check: 'version', state: version.isLate ? 'warning' : 'ok', text: version.text },
     { check: 'limit', ...judgeLimit(limit, channel.messaging_limit?.used ?? 0) },
   ]

@@ -47,6 +47,32 @@ t.test('on a number that works every line is ok', async t => {
   t.match(version.text, /^v17\.0 is set, and the API serves it as v21\.0, which ends on 2027-01-21/)
 })
 
+t.test('fields that the app is not subscribed to are named, with the place to subscribe', async t => {
+  const { control, diagnose, call } = await prepare(t)
+  t.match((await diagnose()).fields, { state: 'ok', text: /messages, standby, messaging_handovers/ })
+  const { webhook_fields } = control.behave({})
+  control.behave({ webhook_fields: webhook_fields.filter(field => field !== 'standby' && field !== 'flows') })
+  t.match((await diagnose()).fields, {
+    state: 'warning',
+    text: 'The app is not subscribed to standby, flows: subscribe in its dashboard (WhatsApp, Configuration, Webhook fields).',
+  })
+  control.behave({ webhook_fields: ['account_update'] })
+  t.match((await diagnose()).fields, { state: 'wrong', text: /not subscribed to messages, standby/ })
+  await call('PUT', channel, { app_secret: 'another' })
+  t.match((await diagnose()).fields.state, /warning|wrong/)
+})
+
+t.test('another responder on the number is named, with when we answered last', async t => {
+  const { post, diagnose } = await prepare(t)
+  t.match((await diagnose()).routing, { state: 'ok', text: 'No other responder was seen on the number.' })
+  const metadata = { phone_number_id: phoneNumberId }
+  const value = { metadata, standby: { messages: [inbound()] } }
+  await post({ entry: [{ id: account, changes: [{ field: 'standby', value }] }] })
+  t.match((await diagnose()).routing, { state: 'warning', text: /first at .*, last at .*Z\. We have not been/ })
+  await post(envelope({ messages: [inbound()] }, phoneNumberId))
+  t.match((await diagnose()).routing.text, /We were the responder last at 20/)
+})
+
 t.test('each thing that is wrong has a line with the way out', async t => {
   const { call, control, diagnose } = await prepare(t)
   control.putNumber(phoneNumberId, { subscribed: false, registered: false })

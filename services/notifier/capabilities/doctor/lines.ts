@@ -14,9 +14,11 @@ export const checks = [
   'secrets',
   'subscription',
   'callback',
+  'fields',
   'signature',
   'statuses',
   'inbound',
+  'routing',
   'version',
   'limit',
   'templates',
@@ -66,6 +68,37 @@ export const judgeSubscription = (
   if (app === null ? apps.value.length > 0 : apps.value.includes(app))
     return ok(`The app is subscribed to the webhooks of account ${wabaId}.`)
   return wrong(`The app is not subscribed to account ${wabaId}, so no webhook comes: subscribe it (--fix).`)
+}
+
+/** Lists what the notifier reads; without the needed ones messages of customers or their statuses are lost. */
+const neededFields = ['messages', 'standby', 'messaging_handovers', 'user_preferences']
+const usefulFields = [
+  ...['message_template_status_update', 'template_category_update', 'message_template_quality_update'],
+  ...['account_update', 'business_capability_update', 'phone_number_quality_update', 'phone_number_name_update'],
+  ...['account_review_update', 'account_alerts', 'business_status_update', 'security', 'flows'],
+]
+
+export const judgeFields = (read: Received<string[]> | Failed | undefined): Result => {
+  if (read === undefined)
+    return warning(
+      'The subscribed fields are unknown: the API names them to the app with its secret, which is missing.',
+    )
+  if (read.kind !== 'received') return warning(`The subscribed fields could not be read. ${wordFailure(read)}`)
+  const missing = (fields: readonly string[]) => fields.filter(field => !read.value.includes(field))
+  const [needed, useful] = [missing(neededFields), missing(usefulFields)]
+  const all = [...needed, ...useful]
+  if (all.length === 0) return ok(`The app is subscribed to every field that is read: ${read.value.join(', ')}.`)
+  const text = `The app is not subscribed to ${all.join(', ')}: subscribe in its dashboard (WhatsApp, Configuration, Webhook fields).`
+  return needed.includes('messages') ? wrong(text) : warning(text)
+}
+
+export const judgeRouting = (signals: Signals | undefined): Result => {
+  const { standby_first_at: first, standby_at: last, owned_at: owned } = signals ?? {}
+  if (!first) return ok('No other responder was seen on the number.')
+  const ours = owned ? `We were the responder last at ${owned.toISOString()}.` : 'We have not been the responder yet.'
+  return warning(
+    `Routing is on: another responder answered first at ${first.toISOString()}, last at ${last?.toISOString()}. ${ours}`,
+  )
 }
 
 export const webhookPath = '/webhooks/messaging'

@@ -5,11 +5,15 @@ export interface Signals {
   readonly signed_at: Date
   readonly status_at: Date | null
   readonly inbound_at: Date | null
+  /** Another responder answered on the number. */
+  readonly standby_first_at: Date | null
+  readonly standby_at: Date | null
+  readonly owned_at: Date | null
 }
 
 export const findSignals = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Signals | undefined> => {
   const rows = await query<Signals>(tx)`
-    select signed_at, status_at, inbound_at from channel_signals
+    select signed_at, status_at, inbound_at, standby_first_at, standby_at, owned_at from channel_signals
     where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}`
   return rows[0]
 }

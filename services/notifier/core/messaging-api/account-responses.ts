@@ -127,6 +127,16 @@ export const readSubscribedApps = (body: unknown): string[] | undefined => {
   return data.flatMap(entry => toLine(toRecord(toRecord(entry).whatsapp_business_api_data).id) ?? [])
 }
 
+export const readSubscribedFields = (body: unknown): string[] | undefined => {
+  const { data } = toRecord(body)
+  if (!Array.isArray(data)) return undefined
+  const active = data
+    .map(toRecord)
+    .filter(({ object, active }) => object === 'whatsapp_business_account' && active !== false)
+  const fields = active.flatMap(({ fields }) => toList(fields))
+  return fields.flatMap(field => toLine(typeof field === 'string' ? field : toRecord(field).name) ?? [])
+}
+
 interface TemplatePage {
   readonly entries: unknown[]
   /** Leads to the next page; null on the last page, undefined if the cursor is missing or invalid. */

@@ -8,6 +8,7 @@ import {
   readPhoneNumber,
   readPortfolio,
   readSubscribedApps,
+  readSubscribedFields,
   readTokenInfo,
 } from './account-responses.ts'
 import { Exchange } from './exchange.ts'
@@ -101,6 +102,9 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
     /** Reads the ids of the apps that get the webhooks of an account. */
     subscribedApps: (credentials: Credentials, wabaId: string) =>
       request(credentials, `${pathTo(wabaId)}/subscribed_apps`, readSubscribedApps),
+    /** Reads the fields of accounts to which an app is subscribed. The API takes no other token here than the app's. */
+    subscribedFields: (appId: string, appSecret: string) =>
+      request({ accessToken: `${appId}|${appSecret}` }, `${pathTo(appId)}/subscriptions`, readSubscribedFields),
     /** Subscribes the token's app to the webhooks of an account. */
     subscribe: (credentials: Credentials, wabaId: string) =>
       request(credentials, `${pathTo(wabaId)}/subscribed_apps`, readSuccess, { body: {} }),
