@@ -14,6 +14,7 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   const bulk = (fields: object = {}, headers = {}) => send('POST', path, makeBatch(canaries, fields), headers)
   const [waybill = ''] = JSON.parse(await bulk()).data
   await send('PATCH', `/api/public/merchant/order/${waybill}`, { customer_name: 'Kamal', customer_phone: '0770000109' })
+  await writeAddress(orders, canaries, waybill)
   await bulk({}, { 'idempotency-key': 'once' })
   await bulk({ cod: 2 }, { 'idempotency-key': 'once' })
   await send('POST', `${path}?dry_run=${name}`, makeBatch(canaries))
@@ -35,6 +36,15 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   const personToken = await runPeople(orders, canaries)
   await orders.killDuring('orders', () => bulk())
   return { merchantToken, ordersStaffToken, webhookSecret, sessionToken, personToken }
+}
+
+/** Sends an address that staff must read, as the customer. */
+const writeAddress = async ({ send, service }: Observed, { address }: Canaries, waybill: string): Promise<void> => {
+  const action = { id: 'msg_canary 0', waybill_number: waybill, action: 'change_address', address }
+  const body = { tenant: 'demo', actions: [{ ...action, happened_at: new Date().toISOString() }] }
+  await send('POST', '/internal/customer-actions', body, {
+    authorization: `Bearer ${service.environment.SERVICE_TOKEN}`,
+  })
 }
 
 /** Calls tools with right, wrong and unknown arguments. */

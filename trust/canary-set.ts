@@ -47,6 +47,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.orders.remark': ['remark'],
   'orders.bank_accounts.changed_by': ['staffName'],
   'orders.order_edits.previous': ['name', 'address', 'phone', 'secondaryPhone', 'email', 'description'],
+  'orders.customer_actions.detail': ['address'],
   'orders.webhook_endpoints.url': ['webhookPath'],
   'orders.tokens.staff_name': ['staffName'],
   'orders.merchant_people.email': ['email'],

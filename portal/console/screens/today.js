@@ -104,7 +104,7 @@ export const Requests = ({ waybill = undefined }) => {
   const list = useLive(signal => callOrders(`/order/requests?status=open${query}`, { signal }), 15)
   const columns = [
     ...(waybill ? [] : [column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`)]),
-    column(t('requests.asks'), row => named('request', row.request)),
+    column(t('requests.asks'), row => html`${named('request', row.request)}${row.text && html`<p>${row.text}</p>`}`),
     column(t('requests.at'), row => html`<${Time} at=${row.requested_at} />`),
     ...(may('decideCustomerRequest')
       ? [column(t('requests.decision'), row => html`<${Decision} request=${row} onDecided=${onDecided} />`)]

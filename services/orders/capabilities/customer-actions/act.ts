@@ -18,6 +18,7 @@ import { editIn, lockOrder, withCatalogue } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
 import { findOpenAttempt } from '../failures/attempts.ts'
 import { type Instruction, instruct } from '../failures/instruct.ts'
+import { isClearAddress } from './clear-address.ts'
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
 
 interface Delivered extends Pick<ChangeOptions, 'movePoints' | 'catalogues'> {
@@ -89,6 +90,7 @@ const actIn = async (
 }
 
 const done: Outcome = { outcome: 'done', detail: null }
+const requested: Outcome = { outcome: 'requested', detail: null }
 const refused = (detail: string): Outcome => ({ outcome: 'refused', detail })
 const refusedBy = (errors: FieldErrors): Outcome => refused(Object.values(errors).flat().join(' '))
 const unknown = refused('The requested waybill does not exist in the system.')
@@ -106,6 +108,10 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
   if (action === 'confirm_order') return move(tx, delivered, confirmedKey)
   if (action === 'cancel_order') return move(tx, delivered, cancelledKey)
   const hasFailed = (await findOpenAttempt(tx, tenant, waybill)) !== undefined
+  if (action === 'change_address' && address !== undefined) {
+    const kept = checkAddress(catalogue, given, order, { address, hasFailed })
+    if (kept) return kept
+  }
   if (hasFailed && (action === 'reattempt' || action === 'return')) return giveInstruction(tx, delivered, { action })
   if (hasFailed && action === 'tomorrow')
     return giveInstruction(tx, delivered, {
@@ -175,7 +181,25 @@ const checkAddressChange = (given: CustomerAction, { status_key }: OrderRow, sta
 const checkRequest = (given: CustomerAction, { status_key }: OrderRow, statuses: Statuses): Outcome =>
   isFinal(statuses.get(status_key))
     ? refused(`${given.waybill_number} is ${nameStatus(status_key, statuses)}: there is nothing left to request.`)
-    : { outcome: 'requested', detail: null }
+    : requested
+
+/**
+ * Refuses an address that cannot be stored or changed, and leaves one that is not clear to staff: the city would stay
+ * as it is, and with it the price. undefined: the address is clear.
+ */
+const checkAddress = (
+  { names, cities, statuses }: Catalogue,
+  given: CustomerAction,
+  order: OrderRow,
+  { address, hasFailed }: { address: string; hasFailed: boolean },
+): Outcome | undefined => {
+  const read = readEdit('merchant', { customer_address: address })
+  if (read.kind === 'refused') return refusedBy(read.errors.errors)
+  const city = names.cities.get(order.destination_city_id)
+  if (city && isClearAddress(address, city, cities)) return undefined
+  const may = hasFailed ? requested : checkAddressChange(given, order, statuses)
+  return may.outcome === 'refused' ? may : requested
+}
 
 const changeAddress = async (tx: Tx, catalogue: Catalogue, delivered: Delivered, address: string) => {
   const { tenant, action } = delivered

@@ -173,6 +173,52 @@ t.test('a customer changes the address as the merchant could', async t => {
   t.equal((await get('/order/DM00000030')).body.data.customer_address, '7 Beach Road')
 })
 
+t.test('an address that is not clear changes nothing, and staff see what the customer wrote', async t => {
+  const waybill = 'DM00000031'
+  await make([waybill])
+  const before = (await get(`/order/${waybill}`)).body.data
+  const write = (address: string) => action(waybill, 'change_address', { address })
+  const elsewhere = write('7 Beach Road, Hikkaduwa')
+  for (const _ of ['first', 'repeated'])
+    t.match(await act(elsewhere), [{ outcome: 'requested', detail: null, order: { waybill_number: waybill } }])
+  const open = async () => (await list(`?status=open&waybill_number=${waybill}`)).body.data
+  t.match(await open(), [{ request: 'change_address', text: '7 Beach Road, Hikkaduwa' }])
+  t.match((await staffGet(`/order/${waybill}`)).body.data.requests, [{ text: '7 Beach Road, Hikkaduwa' }])
+  const { customer_address, timeline, edits } = (await get(`/order/${waybill}`)).body.data
+  t.strictSame([customer_address, timeline.length, edits], [before.customer_address, before.timeline.length, []])
+  t.notMatch(JSON.stringify((await get(`/order/${waybill}`)).body), /Hikkaduwa/, 'only staff see it')
+  const first = await findRequestId(waybill)
+  const results = await act(write('7 Beach Road 0771234567, thanks'))
+  t.notMatch(JSON.stringify(results), /Beach/, 'the notifier does not get the text back')
+  t.match(await open(), [{ text: '7 Beach Road 0771234567, thanks' }])
+  t.equal((await open()).length, 1)
+  t.equal((await decide(first, { decision: 'accepted' })).status, 404, 'nobody decides on the earlier text')
+  t.match(await act(write('9 Beach Road')), [{ outcome: 'done' }])
+  t.strictSame(await open(), [], 'a clear address needs no decision')
+  t.match(await act(write('Hikkaduwa')), [{ outcome: 'requested' }])
+  t.equal((await decide(await findRequestId(waybill), { decision: 'declined' })).status, 200)
+  t.equal((await get(`/order/${waybill}`)).body.data.customer_address, '9 Beach Road')
+  await moveAlong(waybill, [2, 4, 5, 6])
+  t.match(await act(write('7 Beach Road, Hikkaduwa')), [{ outcome: 'refused', detail: /^DM00000031 is key_6/ }])
+  t.match(await act(write('a\0b')), [{ outcome: 'refused' }])
+})
+
+t.test('an edit by the merchant leaves the request for staff', async t => {
+  const waybill = 'DM00000032'
+  await make([waybill])
+  await act(action(waybill, 'change_address', { address: 'Hikkaduwa' }))
+  const edit = await request(
+    'PATCH',
+    `/api/public/merchant/order/${waybill}`,
+    { customer_address: '3 Sea St' },
+    { token },
+  )
+  t.equal(edit.status, 200)
+  t.match(await act(action(waybill, 'change_address')), [{ outcome: 'asked' }])
+  t.match((await list(`?status=open&waybill_number=${waybill}`)).body.data, [{ text: 'Hikkaduwa' }])
+  t.equal((await get(`/order/${waybill}`)).body.data.customer_address, '3 Sea St')
+})
+
 t.test('refuses actions on missing orders and on those of another tenant', async t => {
   const other = tenantFile()
   other.tenant.id = 'other'

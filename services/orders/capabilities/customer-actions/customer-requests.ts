@@ -17,12 +17,13 @@ export const CustomerRequest = component('CustomerRequest', {
   decided_at: nullable,
   decided_by: nullable,
   note: nullable,
+  text: orNull(Type.String({ description: 'What the customer wrote: an address that staff must read.' })),
 })
 export type CustomerRequest = Static<typeof CustomerRequest>
 
 const columnsSql = `
   request_id as id, waybill_number, action as request, status, ${isoTime('happened_at')} as requested_at,
-  ${isoTime('decided_at')} as decided_at, decided_by, note`
+  ${isoTime('decided_at')} as decided_at, decided_by, note, detail as text`
 export const requestColumns = sql.raw(columnsSql)
 
 const maxRequests = 50

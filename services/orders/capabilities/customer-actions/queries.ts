@@ -20,23 +20,32 @@ export const lockAction = (tx: Tx, tenant: string, id: string) =>
 export const findOutcome = async (tx: Tx, tenant: string, id: string): Promise<Outcome | undefined> =>
   (
     await query<Outcome>(tx)`
-    select outcome, detail from customer_actions where tenant_id = ${tenant} and action_id = ${id}`
+    select outcome, case when outcome <> 'requested' then detail end as detail from customer_actions where tenant_id = ${tenant} and action_id = ${id}`
   )[0]
 
-/** Stores an action; `requested` opens a request unless the waybill has the same one open. Lock its order first. */
+/**
+ * Stores an action; `requested` opens a request unless the waybill has the same one open. A newer address takes the
+ * place of an open request for an earlier one, so that nobody decides on an outdated text. Lock its order first.
+ */
 export const insertAction = async (
   tx: Tx,
   tenant: string,
-  { id, waybill_number, action, happened_at }: CustomerAction,
+  { id, waybill_number, action, address, happened_at }: CustomerAction,
   { outcome, detail }: Outcome,
 ): Promise<void> => {
+  const isNewer = address !== undefined && outcome !== 'refused'
+  if (isNewer)
+    await query(tx)`
+      update customer_actions set status = null where tenant_id = ${tenant} and waybill_number = ${waybill_number}
+        and action = ${action} and status = 'open'`
   const open = await query(tx)`
     select from customer_actions where tenant_id = ${tenant} and waybill_number = ${waybill_number}
       and action = ${action} and status = 'open'`
+  const text = outcome === 'requested' ? (address ?? null) : detail
   const status = outcome === 'requested' && open.length === 0 ? 'open' : null
   await query(tx)`
     insert into customer_actions (tenant_id, action_id, waybill_number, action, outcome, detail, status, happened_at)
-    values (${tenant}, ${id}, ${waybill_number}, ${action}, ${outcome}, ${detail}, ${status}, ${happened_at})`
+    values (${tenant}, ${id}, ${waybill_number}, ${action}, ${outcome}, ${text}, ${status}, ${happened_at})`
 }
 
 export const findRequest = async (tx: Tx, tenant: string, id: string, locking = sql``) =>

@@ -173,6 +173,15 @@ t.test('an instruction changes the address, which is recorded as an edit and que
   t.match(await rows(`select is_relayed from log where type = 'order.edited'`), [{ is_relayed: false }])
 })
 
+t.test('an address that is not clear gives no instruction: staff decide', async t => {
+  await fail(['DM00000901'])
+  const before = await readOrder('DM00000901')
+  const address = '7 Beach Road, Hikkaduwa'
+  t.match(await act('press 9', 'DM00000901', { action: 'change_address', address }), { outcome: 'requested' })
+  const order = await readOrder('DM00000901')
+  t.strictSame([order.customer_address, order.instructions], [before.customer_address, []])
+})
+
 t.test('refuses an instruction that is malformed, too far ahead or not for a failed delivery', async t => {
   await fail(['DM00000030'])
   await make(['DM00000031'])
