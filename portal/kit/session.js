@@ -3,7 +3,8 @@
 import { useEffect, useState } from './preact.js'
 
 /** @typedef {{ name: string, email: string | null, role: string, operations: string[],
- *   tenant: { id: string, name: string, currency: string, decimals: number, country: string, time_zone: string } }} Me
+ *   tenant: { id: string, name: string, currency: string, decimals: number, country: string, time_zone: string,
+ *     secondary_phone?: boolean } }} Me
  */
 /** @typedef {{ tenant: string, token: string | null, me: Me | null }} Session */
 

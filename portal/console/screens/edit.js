@@ -3,6 +3,7 @@ import { ApiError, callOrders } from '../../kit/api.js'
 import { Form, orderFields } from '../../kit/form.js'
 import { t } from '../../kit/i18n.js'
 import { html, useEffect, useState } from '../../kit/preact.js'
+import { getSession } from '../../kit/session.js'
 
 /**
  * Shows a form for the fields of an order that staff may change. `order` is the response that contains the order;
@@ -11,6 +12,7 @@ import { html, useEffect, useState } from '../../kit/preact.js'
 export const Edit = ({ order, onDone, onClose }) => {
   const [base, setBase] = useState(order)
   const { waybill_number, editable } = base.data
+  const allowsSecond = getSession().me?.tenant.secondary_phone
   const path = `/order/${encodeURIComponent(waybill_number)}`
   const send = async body => {
     try {
@@ -27,8 +29,7 @@ export const Edit = ({ order, onDone, onClose }) => {
     ...orderFields([
       'customer_name',
       'customer_phone',
-      // The service stores a new second phone only if the company allows it, which the console does not know.
-      ...(base.data.customer_secondary_phone ? ['customer_secondary_phone'] : []),
+      ...(allowsSecond || base.data.customer_secondary_phone ? ['customer_secondary_phone'] : []),
       'customer_email',
       'customer_address',
       ...(editable === 'all' ? ['destination_city_id', 'cod', 'weight', 'description'] : []),

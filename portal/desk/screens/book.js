@@ -11,8 +11,9 @@ import { readMoney, readWeight } from '../upload/numbers.js'
 import { readSentence, wordProblem } from '../upload/row-problems.js'
 
 const needed = ['customer_name', 'customer_phone', 'customer_address', 'destination_city_id', 'cod', 'weight']
+const second = () => (getSession().me?.tenant.secondary_phone ? ['customer_secondary_phone'] : [])
 const fields = (/** @type {boolean | undefined} */ mayConfirm) => [
-  ...orderFields([...needed, 'order_no', 'description', 'remark']).map(field => ({
+  ...orderFields([...needed, ...second(), 'order_no', 'description', 'remark']).map(field => ({
     ...field,
     required: needed.includes(field.name),
     hint: field.name === 'cod' ? t('book.prepaid') : '',

@@ -3,6 +3,7 @@ import { ApiError, callOrders } from '../../kit/api.js'
 import { getSession } from '../../kit/session.js'
 import { chunk } from '../merchant.js'
 import { findProblem, readMoney, readWeight } from './numbers.js'
+import { askPhone, splitPhones } from './phones.js'
 import { readSentence, wordRefusal } from './row-problems.js'
 
 /** @import { Mark } from './other-cells.js' @import { Problem } from './row-problems.js' */
@@ -11,9 +12,9 @@ import { readSentence, wordRefusal } from './row-problems.js'
  * Describes a row of the sheet: `values` are its cells, `headings` the sheet's own and `errors` by field, '' for the
  * whole row. A mark is a doubt; `leftOut` says why the row is not booked; `isChanged`: a person has changed the row
  * since its check, which set `cod`, `price` and `currency`. `taken` is the order number that a
- * person books again.
+ * person books again, and `surePhone` a phone that a person books although no message reaches it.
  * @typedef {{ line: number, values: Record<string, string>, headings?: Record<string, string>, weightUnit?: string,
- *   marks: Mark[], leftOut?: string, taken?: string, isChanged?: boolean, city?: City | null,
+ *   marks: Mark[], leftOut?: string, taken?: string, surePhone?: string, isChanged?: boolean, city?: City | null,
  *   alternatives?: City[], errors: Record<string, Problem[]>, warnings: ({ field: string } & Problem)[], cod?: number,
  *   price?: number, currency?: string }} Row
  */
@@ -41,6 +42,7 @@ const needed = ['customer_name', 'customer_phone', 'customer_address']
 /** Lists the cells that nobody can read; COD has no default. @param {Row} row @param {General} general */
 const readCells = (row, general) => {
   const { values } = row
+  splitPhones(row, getSession().me?.tenant.secondary_phone)
   if (general.allPrepaid && !values.cod?.trim()) values.cod = '0'
   const errors = /** @type {Row['errors']} */ ({})
   const add = (/** @type {string} */ field, /** @type {string | undefined} */ code) =>
@@ -86,6 +88,7 @@ const tryBooking = async (/** @type {Row[]} */ rows, /** @type {General} */ gene
     for (const [index, { delivery_charge: price, currency }] of result.data.entries())
       Object.assign(good[index], { price, currency })
     for (const { row, field, problem } of assign(good, result.warnings ?? {})) {
+      if (field === 'customer_phone' && askPhone(row, problem.code)) continue
       row.warnings.push({ field, ...problem })
       if (problem.code === 'used_before' && row.taken !== row.values.order_no) row.leftOut = 'used'
     }

@@ -3,6 +3,7 @@ import { Button } from '../../kit/actions.js'
 import { number, t } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { simplify } from './headings.js'
+import { findFirstPhone } from './phones.js'
 import { wordProblem } from './row-problems.js'
 
 /** @import { Row } from './check-rows.js' @import { Mark } from './other-cells.js' */
@@ -10,10 +11,11 @@ import { wordProblem } from './row-problems.js'
 const shownGroups = 10
 /** Lists questions that differ in each row: none is answered for many rows at once. */
 const ofOneRow = ['cells', 'swallowed', 'struck']
-const sameOrder = 'same_order'
+const [sameOrder, twoPhones] = ['same_order', 'two_phones']
 
 /** Lists the answers to a question. A parcel that was paid in part has none: a person writes its amount. */
 const listAnswers = (/** @type {Mark} */ { field, code, amount }) => {
+  if (code === twoPhones) return ['first']
   if (code === sameOrder) return ['one', 'several']
   if (field === 'cod') return amount ? ['collect', 'prepaid'] : []
   return ['book']
@@ -48,6 +50,8 @@ const answer = (/** @type {Row[]} */ rows, /** @type {string} */ key, /** @type 
     row.isChanged = true
     if (how === 'prepaid') row.values.cod = '0'
     if (how === 'collect') row.values.cod = mark?.amount ?? ''
+    if (how === 'first') row.values.customer_phone = findFirstPhone(row.values.customer_phone)
+    if (how === 'book' && mark?.field === 'customer_phone') row.surePhone = row.values.customer_phone
     if (how === 'leave') row.leftOut = 'by_person'
   }
   if (how === 'one') {

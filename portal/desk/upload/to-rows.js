@@ -3,6 +3,7 @@ import { askCells, createBreakFinder, sayUnseen } from './broken-rows.js'
 import { clean, joined } from './columns.js'
 import { readExport } from './exports.js'
 import { fieldNames, placeAndPerson, simplify } from './headings.js'
+import { isNoParcel, isSum } from './no-parcels.js'
 import { findMoneyUnit, findProblem, findUnit, readMoney, readWeight } from './numbers.js'
 import { doubtCod, findSubject, readOthers } from './other-cells.js'
 
@@ -77,16 +78,6 @@ const createUnitReader = columns => {
   }
 }
 
-const totals =
-  /^((grand|sub|net|order|overall)[ -]?)?(totals?|sum)(\s*[:=(-]|$| (cod|amount|parcels?|orders?)\b)|මුළු|එකතුව|^மொத்த/iu
-
-/** Returns true for a row that sums up the rows above, or says so, and names no person. */
-const isSum = (/** @type {string[]} */ cells, /** @type {Row['values']} */ values, isOfAmounts = false) => {
-  const { customer_name, customer_phone, customer_address = '' } = values
-  if (customer_phone || (customer_address && !totals.test(customer_address))) return false
-  return cells.some(text => totals.test(text)) || (!customer_name && isOfAmounts)
-}
-
 const readNumber = (/** @type {Row} */ { values }) => simplify(values.order_no ?? '')
 
 /** Asks about rows of one order number: a shop that we do not know may mean one parcel or several. */
@@ -145,7 +136,9 @@ export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }
     const all = askCells(priced, body[index], broken)
     const amount = readMoney(values.cod ?? '', currency).value ?? 0
     const isTotal = isSum(cells[index], values, count > 1 && sum > 0 && amount === sum)
-    const why = leftOut ?? (sayUnseen(body[index]) || (isTotal ? 'total' : undefined))
+    const isNone = !known && isNoParcel(cells[index], values, columns, Boolean(broken))
+    const isOther = isTotal ? 'total' : isNone ? 'no_parcel' : undefined
+    const why = leftOut ?? (sayUnseen(body[index]) || isOther)
     if (!why) [sum, count] = [sum + amount, count + 1]
     const [weightUnit, errors, warnings] = [readUnit(cells[index]), {}, []]
     const row = {

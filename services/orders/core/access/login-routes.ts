@@ -34,11 +34,13 @@ export const SessionTenant = Type.Object({
   decimals: Type.Integer({ description: 'The decimals of amounts in `currency`.', examples: [2] }),
   country: Type.String(),
   time_zone: Type.String({ examples: ['Asia/Colombo'] }),
+  secondary_phone: Type.Boolean({ description: 'True if the company keeps a second phone of recipients.' }),
 })
 
 /** Selects a `SessionTenant` from `tenants`. */
 export const sessionTenantSql = sql.raw(
-  `tenants.tenant_id as id, tenants.name, currency, ${decimalsSql('currency')} as decimals, country, time_zone`,
+  `tenants.tenant_id as id, tenants.name, currency, ${decimalsSql('currency')} as decimals, country, time_zone,
+  secondary_phone`,
 )
 
 const headers = Type.Object({ 'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }) })

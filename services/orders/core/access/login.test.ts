@@ -47,6 +47,7 @@ t.test('a correct password gets a working token with its merchant', async t => {
     decimals: 2,
     country: 'LK',
     time_zone: 'Asia/Colombo',
+    secondary_phone: true,
   }
   t.strictSame(current.body.data, { ...body.user, tenant }, 'screens show times by the clock of the company')
   const days = (Date.parse(body.expires_at) - Date.now()) / 86_400_000

@@ -46,6 +46,7 @@ t.test('a correct password gets a working token for twelve hours, with name and 
     decimals: 2,
     country: 'LK',
     time_zone: 'Asia/Colombo',
+    secondary_phone: true,
   }
   t.strictSame(await send('GET', '/me', token), {
     status: 200,
