@@ -12,7 +12,7 @@ import { chooseOrigin, fillParcel, openDesk } from './desk.ts'
 const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
 const { chooseColumns } = await import(join(root, 'portal/desk/upload/columns.js'))
 const { toRows } = await import(join(root, 'portal/desk/upload/to-rows.js'))
-const { findFirstPhone, splitPhones } = await import(join(root, 'portal/desk/upload/phones.js'))
+const { findFirstPhone, splitPhones } = await import(join(root, 'portal/desk/upload/numbers.js'))
 
 interface Row {
   readonly line: number
@@ -126,7 +126,7 @@ if (browser) {
     const page = await open()
     await check(page, fixture('phones.csv'))
     await ready(page, 2)
-    await page.getByText('Left out: No parcel: no recipient, phone or amount (7)').waitFor()
+    await page.getByText('Left out: No parcel (7)').waitFor()
     await press(page, 'Row 5: Book as shown')
     await press(page, 'Row 6: Keep the first number')
     await page.locator('#row-4-customer_phone').fill('0772000009/0112345670')

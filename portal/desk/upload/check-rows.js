@@ -2,8 +2,7 @@
 import { ApiError, callOrders } from '../../kit/api.js'
 import { getSession } from '../../kit/session.js'
 import { chunk } from '../merchant.js'
-import { findProblem, readMoney, readWeight } from './numbers.js'
-import { askPhone, splitPhones } from './phones.js'
+import { askPhone, findProblem, readMoney, readWeight, splitPhones } from './numbers.js'
 import { readSentence, wordRefusal } from './row-problems.js'
 
 /** @import { Mark } from './other-cells.js' @import { Problem } from './row-problems.js' */

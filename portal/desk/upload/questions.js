@@ -3,7 +3,7 @@ import { Button } from '../../kit/actions.js'
 import { number, t } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { simplify } from './headings.js'
-import { findFirstPhone } from './phones.js'
+import { findFirstPhone } from './numbers.js'
 import { wordProblem } from './row-problems.js'
 
 /** @import { Row } from './check-rows.js' @import { Mark } from './other-cells.js' */

@@ -3,9 +3,8 @@ import { askCells, createBreakFinder, sayUnseen } from './broken-rows.js'
 import { clean, joined } from './columns.js'
 import { readExport } from './exports.js'
 import { fieldNames, placeAndPerson, simplify } from './headings.js'
-import { isNoParcel, isSum } from './no-parcels.js'
 import { findMoneyUnit, findProblem, findUnit, readMoney, readWeight } from './numbers.js'
-import { doubtCod, findSubject, readOthers } from './other-cells.js'
+import { doubtCod, findSubject, isNoParcel, isSum, readOthers } from './other-cells.js'
 
 /** @import { Choice, Column, Sheet } from './columns.js' @import { Row } from './check-rows.js' */
 /** @import { Mark } from './other-cells.js' */
