@@ -20,7 +20,8 @@ export const lockAction = (tx: Tx, tenant: string, id: string) =>
 export const findOutcome = async (tx: Tx, tenant: string, id: string): Promise<Outcome | undefined> =>
   (
     await query<Outcome>(tx)`
-    select outcome, case when outcome <> 'requested' then detail end as detail from customer_actions where tenant_id = ${tenant} and action_id = ${id}`
+    select outcome, case when outcome <> 'requested' then detail end as detail
+    from customer_actions where tenant_id = ${tenant} and action_id = ${id}`
   )[0]
 
 /**
