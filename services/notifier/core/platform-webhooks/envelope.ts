@@ -74,7 +74,7 @@ export const scanOrigins = (bytes: Buffer): string[] => {
   const numbers = scanIds(body, /"phone_number_id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}("[\w.-]{1,64}"|\d{1,16}(?![\w.]))/g)
   return numbers.length > 0
     ? numbers
-    : scanIds(body, /"(?:waba_)?id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}("[\w.-]{1,64}"|\d{1,16}(?![\w.]))/g)
+    : scanIds(body, /(?<="|"waba_)id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}("[\w.-]{1,64}"|\d{1,16}(?![\w.]))/g)
 }
 
 const scanIds = (body: string, pattern: RegExp): string[] => {
