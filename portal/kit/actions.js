@@ -113,3 +113,23 @@ export const Label = ({ waybill, needs }) => {
   const save = async () => saveFile(await callOrders(path, { as: 'blob' }), `${waybill}.pdf`)
   return html`<${Act} run=${save}>${t('label')}<//>`
 }
+
+/** Shows a button that copies the tracking link; where the browser refuses, it shows the link to copy by hand. */
+export const CopyLink = ({ url }) => {
+  const [isShown, setIsShown] = useState(false)
+  if (!url) return null
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(url)
+      setIsShown(false)
+      return t('link.copied')
+    } catch {
+      setIsShown(true)
+    }
+  }
+  return html`<${Act} run=${copy}>${t('link.copy')}<//>
+    ${
+      isShown &&
+      html`<input readonly aria-label=${t('link.tracking')} value=${url} ref=${input => input?.select()} />`
+    }`
+}

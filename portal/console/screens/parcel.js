@@ -1,4 +1,4 @@
-import { announced, Button, ErrorText, instead, Label, useAction } from '../../kit/actions.js'
+import { announced, Button, CopyLink, ErrorText, instead, Label, useAction } from '../../kit/actions.js'
 import { callOrders, newKeys } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
 import { FoldedForm } from '../../kit/form.js'
@@ -127,7 +127,8 @@ export const Parcel = ({ params: [waybill = ''] }) => {
   }
   return html`<div class="row"><h1 tabindex="-1">${waybill}</h1>
       ${order.data && html`<${Status} of=${order.data.data.status} />`}
-      <${Label} waybill=${waybill} needs="printAnyLabel" /></div>
+      <${Label} waybill=${waybill} needs="printAnyLabel" />
+      <${CopyLink} url=${order.data?.data.tracking_url} /></div>
     <div class="parcel">
       <div class="stack">
         ${may('moveOrders') && order.data?.data.moves && html`<${Moves} order=${order.data.data} onMoved=${reload} />`}

@@ -1,4 +1,4 @@
-import { Act, announced, Button, Label } from '../../kit/actions.js'
+import { Act, announced, Button, CopyLink, Label } from '../../kit/actions.js'
 import { ApiError, callOrders, withQuery } from '../../kit/api.js'
 import { Instructions } from '../../kit/failures.js'
 import { Form, orderFields, usePost } from '../../kit/form.js'
@@ -106,7 +106,8 @@ export const Parcel = ({ params: [waybill] }) => {
   const order = useLive(signal => callOrders(path, { signal }), 15, [waybill])
   const messages = useLive(signal => callOrders(`${path}/messages`, { signal }), 30, [waybill])
   return html`<div class="row"><h1 tabindex="-1">${waybill}</h1>
-      <${Label} waybill=${waybill} needs="printLabel" /></div>
+      <${Label} waybill=${waybill} needs="printLabel" />
+      <${CopyLink} url=${order.data?.data.tracking_url} /></div>
     <${Live} of=${order} lines=${9}>${({ data }) => html`<div class="parcel">
       <div class="stack"><${Panel} title=${t('parcel')} aside=${html`<${Badge}>${statusName(data.status.name)}<//>`}>
         <${Details} order=${data} />

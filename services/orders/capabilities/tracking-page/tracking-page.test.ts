@@ -56,6 +56,16 @@ t.test('the page shows where a parcel is; its signed link adds the amount and th
   t.notMatch(cancelled.html, 'LKR')
 })
 
+t.test('merchant and staff read the signed link of one order; it opens the page with the amount', async t => {
+  const { bulk, pool, send, app } = await build(t, { file, publicUrl: 'https://track.example' })
+  const [waybill = ''] = (await bulk(batch([order({ cod: 4500, initial_status_key: 'key_2' })]))).body.data
+  const token = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
+  const ofMerchant = (await send('GET', `/api/merchant/order/${waybill}`)).body.data.tracking_url
+  const ofStaff = (await send('GET', `/api/staff/order/${waybill}`, undefined, { token })).body.data.tracking_url
+  t.equal(ofMerchant, ofStaff)
+  t.match((await openIn(app, new URL(ofMerchant).pathname)).html, 'LKR 4,500')
+})
+
 t.test('the page shows a step that staff took back as still to come', async t => {
   const [waybill = ''] = (await bulk(batch([order({ initial_status_key: 'key_2' })]))).body.data
   const token = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token

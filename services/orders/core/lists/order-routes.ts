@@ -42,9 +42,9 @@ export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> 
   addList(app, options, about, MerchantQuery)
   const one = { operationId: 'getOrder', summary: 'One order with its timeline' }
   const schema = { ...one, ...viewSchema(withFacets(TrackedOrderView, options.facets, 'merchant')) }
-  addOne(app, options, oneOrder, schema, (order, reply) => {
+  addOne(app, options, oneOrder, schema, (order, reply, publicUrl) => {
     tagWith(order, reply)
-    return viewWithFacets(options, order, 'merchant', viewForMerchant(order, new Date()))
+    return viewWithFacets(options, order, 'merchant', viewForMerchant(order, new Date()), publicUrl)
   })
   const status = { operationId: 'getOrderStatus', summary: 'The status of an order', ...viewSchema(OrderStatus) }
   addOne(app, options, `${oneOrder}/status`, status, order => viewStatus(order, new Date()))
@@ -55,17 +55,22 @@ export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = a
   addList(app, options, about, StaffQuery)
   const one = { operationId: 'getAnyOrder', summary: 'One order with its timeline, notes and moves' }
   const schema = { ...one, ...viewSchema(withFacets(StaffOrderView, options.facets, 'staff')) }
-  addOne(app, options, oneOrder, schema, (order, reply) => {
+  addOne(app, options, oneOrder, schema, (order, reply, publicUrl) => {
     tagWith(order, reply)
-    return viewWithFacets(options, order, 'staff', viewForStaff(order, new Date()))
+    return viewWithFacets(options, order, 'staff', viewForStaff(order, new Date()), publicUrl)
   })
 }
 
 const withFacets = ({ properties, title = '' }: TObject, facets: Facets, viewer: Viewer) =>
   Type.Object({ ...properties, ...oneFields(facets, viewer) }, { title })
 
-const viewWithFacets = ({ pool, facets }: FacetStore, order: TrackedOrder, viewer: Viewer, view: object) =>
-  addToOne(facets, query => readInTenant(pool, order.catalogue.tenant, query), order, viewer, view)
+const viewWithFacets = (
+  { pool, facets }: FacetStore,
+  order: TrackedOrder,
+  viewer: Viewer,
+  view: object,
+  publicUrl: string,
+) => addToOne(facets, query => readInTenant(pool, order.catalogue.tenant, query), order, viewer, view, publicUrl)
 
 const viewSchema = (view: TObject) => ({ params: WaybillParams, response: { 200: Type.Object({ data: view }) } })
 
@@ -74,13 +79,13 @@ const addOne = (
   { findOrder }: Pick<OrderRoutesOptions, 'findOrder'>,
   path: string,
   schema: object,
-  view: (order: TrackedOrder, reply: FastifyReply) => unknown,
+  view: (order: TrackedOrder, reply: FastifyReply, publicUrl: string) => unknown,
 ) =>
   app.get<{ Params: Static<typeof WaybillParams> }>(path, { schema, serializerCompiler }, async (request, reply) => {
     const { tenant, merchantId } = readScope(request as FastifyRequest)
     const order = await findOrder(tenant, request.params.waybill, merchantId)
     if (!order) throw notFound('waybill')
-    return { data: await view(order, reply) }
+    return { data: await view(order, reply, request.publicUrl) }
   })
 
 /** Tags an order for the If-Match of an edit: neither `date_time_ago` nor names change the tag. */

@@ -30,7 +30,7 @@ interface Shown<Found> {
 }
 interface ShownInOne<Found> {
   readonly fields: TProperties
-  view(found: Found | undefined, order: TrackedOrder): object
+  view(found: Found | undefined, order: TrackedOrder, publicUrl?: string): object
 }
 
 export type Facets = ReadonlyMap<string, Facet>
@@ -87,12 +87,13 @@ export const addToOne = async <View extends object>(
   order: TrackedOrder,
   viewer: Viewer,
   view: View,
+  publicUrl?: string,
 ): Promise<View> => {
   const { row, catalogue } = order
   const shown = [...facets].filter(([, facet]) => facet.inOne?.[viewer])
   const found = await Promise.all(shown.map(facet => readFor(facet, read, catalogue.tenant, [row])))
   return Object.assign(
     view,
-    ...found.map(([facet, map]) => facet.inOne?.[viewer]?.view(map.get(row.waybill_number), order)),
+    ...found.map(([facet, map]) => facet.inOne?.[viewer]?.view(map.get(row.waybill_number), order, publicUrl)),
   )
 }
