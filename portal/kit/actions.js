@@ -129,7 +129,6 @@ export const CopyLink = ({ url }) => {
   }
   return html`<${Act} run=${copy}>${t('link.copy')}<//>
     ${
-      isShown &&
-      html`<input readonly aria-label=${t('link.tracking')} value=${url} ref=${input => input?.select()} />`
+      isShown && html`<input readonly aria-label=${t('link.tracking')} value=${url} ref=${input => input?.select()} />`
     }`
 }
