@@ -56,6 +56,7 @@ const ofOrders: Roles = {
   getMerchantAccount: account,
   getCash: account,
   listHandovers: account,
+  listUnbankedParcels: account,
   handOverCash: account,
   settleHandover: account,
   depositCash: account,

@@ -3,6 +3,7 @@ import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form } from '../../kit/form.js'
 import { companyMoney, number, smallest, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
+import { choiceColumn, useSelection } from '../../kit/selection.js'
 import { getSession, may } from '../../kit/session.js'
 import { Badge, column, Live, Panel, Table, Time, useLive } from '../../kit/ui.js'
 import { People } from '../people.js'
@@ -75,25 +76,56 @@ const Open = ({ handover, onDone }) => {
       onDone=${onDone} /></li>`
 }
 
+const parcels = selection => [
+  choiceColumn(selection),
+  column(t('find.waybill'), row => row.waybill_number),
+  column(t('cash.amount'), row => companyMoney(row.amount), 'number'),
+  column(t('collect.method'), row => row.method),
+  column(t('cash.since'), row => html`<${Time} at=${row.since} />`),
+]
+
+/** Lets a person choose the parcels of a deposit, once they open the list. */
+const ChooseParcels = ({ selection }) => {
+  const unbanked = useLive(signal => callOrders('/cash/parcel', { signal }))
+  return html`<${Live} of=${unbanked} lines=${3}>${({ data }) => html`
+    <${Table} caption=${t('cash.part')} columns=${parcels(selection)} rows=${data} id="waybill_number" />`}<//>`
+}
+
 /**
- * Shows a form that records a deposit of the office's cash at the bank. The amount is the cash that lay there when the
- * person began to write, even if more cash arrives.
+ * Shows a form that records a deposit at the bank: all of the office's cash, as it was when the person began to write,
+ * or the money of chosen parcels.
  */
 const DepositCash = ({ office, onDone }) => {
   const [begun, setBegun] = useState(/** @type {number | undefined} */ (undefined))
-  const start = begun ?? office.amount
+  const [isOpen, setOpen] = useState(false)
+  const selection = useSelection()
+  const chosen = selection.rows.map(row => row.waybill_number)
+  const sum = selection.rows.reduce((total, row) => total + row.amount, 0)
+  const start = selection.size > 0 ? Number(sum.toFixed(getSession().me?.tenant.decimals)) : (begun ?? office.amount)
   const fields = [
     { name: 'amount', label: t('cash.amount'), ...amountField() },
     { name: 'bank_reference', label: t('invoice.reference'), required: true, maxlength: 500 },
   ]
   const end = () => {
     setBegun(undefined)
+    setOpen(false)
+    selection.clear()
     onDone()
   }
-  const toBody = ({ amount = start, ...body }) => ({ ...body, amount: Number(amount) })
-  return html`<${Form} id="deposit" fields=${fields} start=${{ amount: String(start) }}
-    submit=${t('cash.deposit')} path="/cash/deposit" toBody=${toBody} onDone=${end}
-    onEnter=${() => setBegun(last => last ?? office.amount)} />`
+  const toBody = ({ amount = start, ...body }) => ({
+    ...body,
+    amount: Number(amount),
+    ...(chosen.length > 0 && { waybill_numbers: chosen }),
+  })
+  return html`<${Form} id="deposit" key=${chosen.join()} fields=${fields} start=${{ amount: String(start) }}
+      submit=${t('cash.deposit')} path="/cash/deposit" toBody=${toBody} onDone=${end}
+      onEnter=${() => setBegun(last => last ?? office.amount)} />
+    ${
+      may('listUnbankedParcels') &&
+      html`<details open=${isOpen} onToggle=${({ target }) => setOpen(target.open)}>
+        <summary>${t('cash.part')} (${number(selection.size)})</summary>
+        ${isOpen && html`<${ChooseParcels} selection=${selection} />`}</details>`
+    }`
 }
 
 /** Shows who holds how much cash, the cash at the office, and the handovers whose sums differ. */
@@ -135,6 +167,6 @@ export const Cash = () => {
           html`<p class="soft">
           ${t('cash.clearing', { parcels: number(clearing.parcels), amount: companyMoney(clearing.amount) })}</p>`
         }
-        ${office.amount > 0 && html`<${DepositCash} office=${office} onDone=${onDone} />`}`}<//>
+        ${office.amount + clearing.parcels > 0 && html`<${DepositCash} office=${office} onDone=${onDone} />`}`}<//>
     <//>`
 }

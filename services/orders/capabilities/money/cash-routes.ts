@@ -44,6 +44,15 @@ const Person = Type.Object({
   id: nullable('null: somebody with only a token of the operator.'),
   name: Type.String({ examples: ['Nimal'] }),
 })
+const UnbankedParcel = Type.Object(
+  {
+    waybill_number: Type.String({ examples: ['DM00000001'] }),
+    amount: Type.Number({ examples: [4500] }),
+    method: Type.String({ examples: ['cash'] }),
+    since: Type.String({ description: 'Is when the parcel was delivered.', examples: ['2026-11-29T09:00:00Z'] }),
+  },
+  { title: 'UnbankedParcel' },
+)
 const HandoverQuery = listQuery({}, { state: oneOf(handoverStates, 'Default: all.') })
 
 /** Serves staff: shows who holds cash, takes it from riders, and books deposits at the bank. */
@@ -78,6 +87,16 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   app.get('/cash/person', { schema: naming }, async ({ staff: { tenant } }) => ({
     data: await inTenant(pool, tenant, (tx: Tx) => listStaffNames(tx, tenant)),
   }))
+  const waiting = {
+    operationId: 'listUnbankedParcels',
+    summary: 'List the oldest 1,000 parcels whose money waits to go to the bank',
+    description: 'A deposit may name some of them: cash that was handed over, and payments without cash.',
+    response: { 200: Type.Object({ data: Type.Array(UnbankedParcel) }) },
+  }
+  app.get('/cash/parcel', { schema: waiting }, async ({ staff: { tenant } }) => {
+    const query = { name: 'list_unbanked_parcels', text: unbankedParcelsSql, values: [tenant] }
+    return { data: await readInTenant<Static<typeof UnbankedParcel>>(pool, tenant, query) }
+  })
   addAction(app, pool, {
     path: '/cash/transfer',
     operationId: 'transferCash',
@@ -128,6 +147,10 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
 const handoversSql = `
   select ${handoverColumns} from cash_handovers where tenant_id = $1 and ($2::text is null or state = $2)
   order by cash_handovers.handover_id desc limit 100`
+
+const unbankedParcelsSql = `
+  select waybill_number, cod::float8 as amount, method, ${isoTime('uuid_extract_timestamp(journal_id)')} as since
+  from money_lines line where tenant_id = $1 and ${isUnbankedSql} order by journal_id, waybill_number limit 1000`
 
 const lyingSql = (amount = 'coalesce(sum(cod), 0)'): string =>
   `count(waybill_number)::int as parcels, (${amount})::float8 as amount, ${isoTime('min(at)')} as since`
