@@ -273,7 +273,7 @@ if (browser) {
     const page = await open()
     const rows = Array.from({ length: 10_000 }, (_, n) =>
       row(n, n === 9_000 ? 'Nowhere' : 'Galle')
-        .replace('07700', '0771')
+        .replace('07700', '07710')
         .replace('G-', 'H-'),
     )
     const buffer = Buffer.from([headings, ...rows].join('\n'))
