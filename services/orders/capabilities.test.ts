@@ -41,7 +41,7 @@ const operations: Record<Name, string[]> = {
     ...['GET shop/order/finance', 'GET shop/invoice', 'GET shop/invoice/{invoice_no}'],
     ...['shop', '/api/staff'].map(side => `GET ${side}/credit-note/{credit_note_no}`),
     ...['approve', 'dispute'].map(step => `POST shop/invoice/{invoice_no}/${step}`),
-    ...['GET /api/staff/cash/person', 'POST /api/staff/cash/transfer'],
+    ...['GET /api/staff/cash/parcel', 'GET /api/staff/cash/person', 'POST /api/staff/cash/transfer'],
     ...['GET /api/staff/cash', 'GET /api/staff/cash/handover', 'POST /api/staff/cash/handover'],
     ...['POST /api/staff/cash/handover/{handover_id}/settle', 'POST /api/staff/cash/deposit'],
     ...['GET', 'POST'].map(method => `${method} /api/staff/merchant/{merchant_id}/bank-account`),
