@@ -63,6 +63,49 @@ t.test('a sheet of prepaid parcels has no doubts about its COD', t => {
   t.end()
 })
 
+t.test('all parcels are prepaid, also where a column holds what was paid and none the COD', t => {
+  const sheet = parseSheet(`${head},Paid price,Pay method\n${person},1500,COD\n${person},1500,Card`)
+  const rows: Row[] = toRows(sheet, { ...chooseColumns(sheet), allPrepaid: true })
+  t.strictSame(
+    rows.map(({ values }) => values.cod),
+    ['0', '0'],
+  )
+  t.end()
+})
+
+t.test('an advance is asked in Arabic and Bengali too, and so is what a wallet or a gift card paid', t => {
+  const table: [string, string[]][] = [
+    ['মোট টাকা,অগ্রিম\n৪৫০০,৫০০\n৪৫০০,', [' payment_unclear', '৪৫০০']],
+    ['মোট টাকা,পরিশোধিত\n৪৫০০,৫০০\n৪৫০০,০', [' payment_unclear', '৪৫০০']],
+    ['المبلغ,مقدم\n٤٥٠٠,٥٠٠\n٤٥٠٠,٠', [' payment_unclear', '٤٥٠٠']],
+    ['المبلغ,طريقة الدفع\n٤٥٠٠,بطاقة\n٤٥٠٠,', [' payment_unclear', '٤٥٠٠']],
+    ['Total,Gift card\n4500,1000\n4500,0\n4500,', [' payment_unclear', '4500', '4500']],
+    ['Total,Wallet used\n4500,1000', [' payment_unclear']],
+    ['Total,Store credit amount\n4500,1000', [' payment_unclear']],
+    ['COD,Total,Gift card\n3500,4500,1000', ['3500']],
+    ['Total,Item\n4500,Gift card', ['4500']],
+  ]
+  for (const [text, expected] of table) {
+    const [headings, ...rows] = text.split('\n')
+    const sheet = [`${head},${headings}`, ...rows.map(each => `${person},${each}`)].join('\n')
+    t.strictSame(cods(sheet), expected, text)
+  }
+  t.end()
+})
+
+t.test('two columns that name the COD and hold other amounts are asked; one without the delivery is none', t => {
+  const one = (headings: string, cells: string) => cods(`${head},${headings}\n${person},${cells}`)[0]
+  t.equal(one('COD,COD + Delivery', '4000,4350'), '4000 payment_unclear')
+  t.equal(one('COD,Advance,Balance', '4500,2000,2500'), '4500 payment_unclear')
+  t.equal(one('COD,Balance', '4500,"4,500.00"'), '4500')
+  t.equal(one('COD,Balance', '4500,'), '4500')
+  for (const heading of ['COD (without delivery)', 'COD excl. delivery', 'Amount to collect excluding delivery']) {
+    t.equal(one(heading, '4000'), '', heading)
+    t.equal(one(`${heading},COD incl. delivery`, '4000,4350'), '4350', heading)
+  }
+  t.end()
+})
+
 t.test('what is due beats a total, and a total after discounts is no equal of the total', t => {
   const chosen = (headings: string) =>
     chooseColumns(parseSheet(`${head},${headings}`)).columns.find(({ field }: { field: string }) => field === 'cod')
@@ -148,6 +191,7 @@ t.test('a unit in a column of its own is read with the weight, or the weight is 
   t.strictSame(weigh('Unit,Weight', 'gms,500'), [0.5])
   t.strictSame(weigh('Weight,', '500,g', '250,g'), [0.5, 0.25], 'a column of units needs no heading')
   t.strictSame(weigh('Weight (kg),Unit', '500,g', '2,kg'), [undefined, 2], 'the heading and the column differ')
+  t.strictSame(weigh('Weight,Packer', '2,Nimali G', '3,Kamal G'), [2, 3], 'a name is no unit')
   const byHand = chooseColumns(parseSheet(`${head},Mass (g)\n${person},500`))
   byHand.columns[4].field = 'weight'
   t.match(
@@ -232,6 +276,15 @@ t.test('no part of the receiver is taken from another person, or lost', t => {
     ],
     ['Contact Number,Contact Number 2 (optional)\n0770000001,0770000002', { customer_secondary_phone: '0770000002' }],
     ['Name,Items\nNimal,2', { customer_name: 'Nimal' }],
+    [
+      "Your Full Name,Your Phone Number,Receiver's name,Receiver's Phone\nPayer,0770000001,Nimal,0770000002",
+      { customer_name: 'Nimal', customer_phone: '0770000002' },
+    ],
+    [
+      'Name,TP,T.P. 2\nNimal,0770000001,0770000002',
+      { customer_phone: '0770000001', customer_secondary_phone: '0770000002' },
+    ],
+    ['නම,දු.ක.\nNimal,0770000001', { customer_phone: '0770000001' }],
   ]
   for (const [text, values] of table) t.match(read(text)[0]?.values, values, text)
   t.notOk(read('Name,Items\nNimal,2')[0]?.values.description, 'a quantity is no contents')

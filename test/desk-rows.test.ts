@@ -96,6 +96,15 @@ t.test('flags filled down and footers are left out; what may be a parcel waits',
     ',Prepared by,0770000001,,,,,',
   ])
     t.equal(left(cells), undefined, cells)
+  for (const cells of [
+    ',නිමල්,,1 පාර,,,,',
+    ',,,,,٤٥٠٠,,',
+    ',,٠٧٧٠٠٠٠٠٠١,,,,,',
+    ',রহিম,০১৭০০০০০০০১,১২ রোড,ঢাকা,৪৫০০,,',
+    ',பிரியா,,,யாழ்ப்பாணம்,0,,',
+  ])
+    t.equal(left(cells), undefined, `letters and digits of any script: ${cells}`)
+  t.equal(left(',,,,,٠,,'), 'no_parcel')
   t.equal(left('A-2,Nimal'), undefined, 'a broken row waits')
   t.end()
 })

@@ -27,7 +27,7 @@ const receiver = new RegExp(
 /** Returns the side of a delivery that a heading names. @param {string} words */
 export const readSide = words =>
   sender.test(words) ? 'sender' : payer.test(words) ? 'payer' : receiver.test(words) ? 'receiver' : ''
-const weightOfSide = { receiver: 20, '': 0, payer: -40, sender: -1000 }
+const weightOfSide = { receiver: 35, '': 0, payer: -40, sender: -1000 }
 
 export const placeAndPerson = ['customer_name', 'customer_address', 'destination']
 const sided = [...placeAndPerson, 'customer_phone', 'customer_secondary_phone', 'customer_email']
@@ -40,7 +40,7 @@ const noPerson = new RegExp(
 const noCod = new RegExp(
   String.raw`\b(tax|vat|discount|coupon|qty|quantity|count|fees?|charges?|commission|cost|price|rate|` +
     `items?|refund|paid|received|remitted|settled|advance|deposit|date|status|method|type|` +
-    String.raw`mode|by|no|id|name)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|අත්තිකාරම්|ගෙවූ|ගෙවා|செலுத்திய|வரி|தள்ளுபடி|கட்டண|விலை|` +
+    String.raw`mode|by|no|id|name|without|excl\w*)\b|බද|වට්ටම|ගාස්තු|මිල|ප්රමාණ|වරි|අත්තිකාරම්|ගෙවූ|ගෙවා|செலுத்திய|வரி|தள்ளுபடி|கட்டண|விலை|` +
     `அளவு|முன் ?பண|ضريب|خصم|رسوم|سعر|كمية|مدفوع|مقدم|طريقة|حالة|تاريخ|চার্জ|ফি$|ভ্যাট|ছাড়|দাম|মূল্য|` +
     `সংখ্যা|অগ্রিম|পরিশোধ|তারিখ`,
   'u',
@@ -72,10 +72,13 @@ const forms = /** @type {Record<string, [number, RegExp][]>} */ ({
     [80, /\b(your|customer|person|receiver|recipient)\b.*\bname\b/],
   ],
   customer_phone: [
-    [110, /^(.* )?(phone|mobile|tel|telephone|cell|cellphone)( (no|number|num|#))?( ?(1|one))?( (shipping|billing))?$/],
     [
       110,
-      /^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$|දුරකථ|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்|هاتف|جوال|موبايل|মোবাইল|ফোন/u,
+      /^(.* )?(phone|mobile|tel|telephone|cell|cellphone|tp)( (no|number|num|#))?( ?(1|one))?( (shipping|billing))?$/,
+    ],
+    [
+      110,
+      /^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$|දුරකථ|(^|\s)දු ක|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்|هاتف|جوال|موبايل|মোবাইল|ফোন/u,
     ],
     [60, /\bwhats ?app\b|^(.* )?contact( ?1)?$|\b(phone|mobile|telephone)\b/],
   ],
@@ -84,7 +87,7 @@ const forms = /** @type {Record<string, [number, RegExp][]>} */ ({
       130,
       /\b(second(ary)?|alt(ernat(e|ive))?|other|additional|2nd) (.* )?(phone|mobile|contact|tel\w*|cell|no|number)\b/,
     ],
-    [130, /\b(phone|mobile|contact|tel\w*|cell|number|no) ?(2|two)$|(දෙවන|இரண்டாவது|மாற்று).*(දුරකථ|தொலைபேசி|கைபேசி)/u],
+    [130, /\b(phone|mobile|contact|tel\w*|tp|cell|number|no) ?(2|two)$|(දෙවන|இரண்டாவது|மாற்று).*(දුරකථ|தொலைபேசி|கைபேசி)/u],
   ],
   customer_address: [[110, /\b(address|addr|street)\b|\b(address|street)[1-5]$|^add$|ලිපින|முகவரி|عنوان|ঠিকানা/u]],
   destination: [

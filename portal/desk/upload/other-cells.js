@@ -1,6 +1,6 @@
 // Reads the cells that fill no field of an order, but say whether it was paid, whether it travels, or what it is.
 import { nameField } from './headings.js'
-import { readMoney } from './numbers.js'
+import { readMoney, toPlain } from './numbers.js'
 import { readWords } from './words.js'
 
 /** @import { Column } from './columns.js' */
@@ -14,17 +14,22 @@ import { readWords } from './words.js'
 
 const payment = new RegExp(
   String.raw`\b(pay|paid|payments?|prepaid|prepay(ment)?|unpaid|cash|cod|gateway|financial|settle(d|ment)|captured|` +
-    String.raw`payed|slip|advance|deposit|refund(ed)?|transaction|tender)\b|^((amount )?received|mode|method|terms)$|` +
-    'ගෙව|අත්තිකාරම්|செலுத்|கட்டண ?(முறை|நிலை)|பணம்|முன் ?பண',
+    String.raw`payed|slip|advance|deposit|refund(ed)?|transaction|tender|gift ?cards?|store credit|wallet)\b|` +
+    '^((amount )?received|mode|method|terms)$|ගෙව|අත්තිකාරම්|செலுத்|கட்டண ?(முறை|நிலை)|பணம்|முன் ?பண|' +
+    'دفع|مدفوع|مقدم|عربون|অগ্রিম|পরিশোধ|পেমেন্ট',
   'u',
 )
 /** Lists words of headings that name who pays and what it costs, such as those of OpenCart's "Payment City". */
 const noPayment = new RegExp(
   String.raw`\b(fees?|charges?|commission|tax|cost|rate|currency|(first|last)?name|address|street|city|town|zone|` +
-    String.raw`country|post ?code|zip|company|phone|e ?mail|handling)\b|ගාස්තු`,
+    String.raw`country|post ?code|zip|company|phone|e ?mail|handling|without|excl\w*)\b|ගාස්තු`,
   'u',
 )
-const paidAmounts = /\b(advance|deposit|paid|received|refund(ed)?)\b|අත්තිකාරම්|ගෙවූ|ගෙවා|ගෙව්|முன் ?பண|செலுத்திய|செலுத்தப்பட்ட/u
+const paidAmounts = new RegExp(
+  String.raw`\b(advance|deposit|paid|received|refund(ed)?|gift ?cards?|store credit|wallet)\b|අත්තිකාරම්|ගෙවූ|ගෙවා|ගෙව්|` +
+    'முன் ?பண|செலுத்திய|செலுத்தப்பட்ட|مدفوع|مقدم|عربون|অগ্রিম|পরিশোধ',
+  'u',
+)
 const paidDates = /\bpaid (at|on|date)\b|\bdate paid\b/
 const kindOfParcel =
   /^((order|shipment|delivery|service|request) )?type$|\b(exchange|reverse pick ?up|replacement)$|වර්ගය$|^வகை$/u
@@ -58,7 +63,7 @@ const readPayment = (/** @type {string} */ words, /** @type {string} */ text) =>
     if (paidDates.test(words)) return 'paid'
     const { value } = readMoney(text)
     if (paidAmounts.test(words)) return value === 0 ? '' : value && value > 1 ? 'part' : 'unknown'
-    return value === undefined || nameField(words).field !== 'cod' ? 'unknown' : ''
+    return value === undefined || nameField(words).field !== 'cod' ? 'unknown' : 'amount'
   }
   if (said === 'yes' || said === 'no') {
     const heading = readWords(words)
@@ -128,14 +133,17 @@ export const readOthers = (cells, columns) => {
 
 /**
  * Returns the doubt that payments leave about an amount to collect, if any. A column that names the COD holds what is
- * left to pay; a total does not. @param {Said[]} payments @param {string} amount @param {boolean} isTotal
+ * left to pay, unless another such column differs; a total does not.
+ * @param {Said[]} payments @param {string | undefined} amount @param {boolean} isTotal
  */
-export const doubtCod = (payments, amount, isTotal) => {
+export const doubtCod = (payments, amount = '', isTotal = false) => {
   const of = (/** @type {string[]} */ ...wanted) => payments.filter(({ says }) => wanted.includes(says))
   // The column of the COD may hold what was paid.
   const isSame = (/** @type {Said} */ { cell }) => readMoney(cell).value === readMoney(amount).value
+  const others = isTotal || !amount ? [] : of('amount').filter(each => !isSame(each))
   const unclear = [
     ...of('unknown'),
+    ...others,
     ...of('part').filter(part => isTotal || isSame(part)),
     ...(isTotal ? of('done') : []),
   ]
@@ -171,7 +179,9 @@ export const isSum = (
 
 /** Returns true for a cell that a formula, a checkbox or a dash fills where there is nothing. */
 const isBlank = (/** @type {string} */ text = '') =>
-  /^\W*0*([.,]0+)?\W*$/.test(text) || /^(yes|no|)$/.test(readWords(text)) || /^(null|nil|none)$/i.test(text)
+  /^[^\p{L}\p{N}]*0*([.,]0+)?[^\p{L}\p{N}]*$/u.test(toPlain(text)) ||
+  /^(yes|no|)$/.test(readWords(text)) ||
+  /^(null|nil|none)$/i.test(text)
 
 /**
  * Returns true for a row without a person, a phone, an address and an amount: it holds flags, or one text such as a
@@ -181,7 +191,7 @@ const isBlank = (/** @type {string} */ text = '') =>
 export const isNoParcel = (cells, values, columns, isBroken = false) => {
   const has = (/** @type {string} */ field) => !isBlank(values[field])
   const isSigned = cells.some(text => signatures.test(text))
-  if (has('cod') || /\d{6}/.test((values.customer_phone ?? '').replace(/\W/g, ''))) return false
+  if (has('cod') || /\d{6}/.test(toPlain(values.customer_phone ?? '').replace(/\W/g, ''))) return false
   if (isSigned || isBroken || has('description')) return isSigned && !(has('customer_name') && has('destination'))
   if (!['customer_name', 'customer_phone', 'customer_address', 'destination'].some(has)) return cells.some(Boolean)
   const filled = columns.filter(({ index }) => !isBlank(cells[index]))

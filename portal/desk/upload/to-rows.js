@@ -61,7 +61,7 @@ const readCells = (cells, columns) => {
 
 /** Returns true for a column that holds the units of the weights, such as "g". @param {Column} column */
 const isOfUnits = ({ field, words, samples }) => {
-  const count = samples.filter(text => /^\D+$/.test(text) && findUnit(text)).length
+  const count = samples.filter(text => /^[\p{L}\p{M}]+\.?$/u.test(text) && findUnit(text)).length
   if (field || /^(weight|wt) (unit|uom)s?$|^units? of weight$/.test(words)) return !field
   return count > 0 && (/\b(units?|uom)\b/.test(words) || count === samples.length)
 }
