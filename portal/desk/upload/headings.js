@@ -78,8 +78,9 @@ const forms = /** @type {Record<string, [number, RegExp][]>} */ ({
     ],
     [
       110,
-      /^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$|දුරකථ|(^|\s)දු ක|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்|هاتف|جوال|موبايل|মোবাইল|ফোন/u,
+      /^(.* )?contact (no|number|num|#|details?)( ?(1|one))?$|දුරකථ|ජංගම|தொலைபேசி|கைபேசி|அலைபேசி|மொபைல்|هاتف|جوال|موبايل|মোবাইল|ফোন/u,
     ],
+    [110, /^දු ක( අංකය)?$/],
     [60, /\bwhats ?app\b|^(.* )?contact( ?1)?$|\b(phone|mobile|telephone)\b/],
   ],
   customer_secondary_phone: [
