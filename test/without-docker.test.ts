@@ -62,14 +62,14 @@ t.test(
 
     // Prefers a setting of the environment, then that of the file, then the secret's file.
     const command = { COURIER_ENV: folder, COMPOSE_PROJECT_NAME: 'courier-test-without-containers' }
-    writeFileSync(join(folder, 'orders.env'), 'ORDERS_CAPABILITIES=nonsense\n')
+    writeFileSync(join(folder, 'orders.env'), 'ORDERS_DATABASE_URL=nonsense\n')
     const refused = spawnSync('npm', ['run', '-s', 'orders', '--', 'token', 'list', '--json'], {
       cwd: root,
       encoding: 'utf8',
       env: { ...environment, ...command },
     })
-    t.match(refused.stderr, /ORDERS_CAPABILITIES must/)
-    const more = { ...command, ORDERS_CAPABILITIES: 'all' }
+    t.match(refused.stderr, /ORDERS_DATABASE_URL must/)
+    const more = { ...command, ORDERS_DATABASE_URL: readFileSync(join(secrets, 'orders_database_url'), 'utf8').trim() }
     run(t, 'npm', ['run', '-s', 'orders', '--', 'apply', 'examples/lanka-tenant.json'], more)
     t.same(JSON.parse(run(t, 'npm', ['run', '-s', 'orders', '--', 'token', 'list', '--json'], more)), [])
     const unknown = { ...environment, COURIER_ENV: join(folder, 'nowhere') }

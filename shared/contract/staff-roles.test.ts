@@ -44,6 +44,7 @@ const table: [roles: string[], operations: string[]][] = [
     [
       ...[
         'getCash',
+        'listUnbankedParcels',
         'listHandovers',
         'handOverCash',
         'settleHandover',

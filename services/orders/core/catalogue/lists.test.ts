@@ -35,7 +35,7 @@ t.test('the token identifies its merchant', async t => {
   const merchant = { id, name: 'Lanka Shoes' }
   const shown = { id, first_name: 'Lanka Shoes', last_name: '', email: 'shop@example.com', merchant }
   const place = { country: 'LK', time_zone: 'Asia/Colombo' }
-  const tenant = { id: 'demo', name: 'Demo Couriers', currency: 'LKR', decimals: 2, ...place }
+  const tenant = { id: 'demo', name: 'Demo Couriers', currency: 'LKR', decimals: 2, secondary_phone: true, ...place }
   t.strictSame(body.data, { ...shown, role: 'program', person: null, tenant })
 })
 
