@@ -41,7 +41,7 @@ const findBreaks = (from: string, to: string) =>
   findSeamBreaks(readImports(explained(`services/orders/${from}`, `services/orders/${to}`)), {
     'services/orders': { money: {}, labels: { needs: ['money'] }, feed: {} },
   })
-const ledger = 'capabilities/money/ledger.ts'
+const ledger = 'capabilities/money/ledger/ledger.ts'
 
 t.test('a capability is imported by the list, by itself and by those that need it', async t => {
   for (const from of ['capabilities.ts', 'capabilities/money/routes.ts', 'capabilities/labels/routes.ts'])
@@ -57,9 +57,11 @@ t.test(
     for (const from of ['core/moves/move.ts', 'core/moves/moves.test.ts', 'app.ts', 'capability.ts'])
       t.match(findBreaks(from, ledger), [/which may be left out/], from)
     t.match(findBreaks('capabilities/feed/routes.ts', ledger), [/feed does not need money/])
-    t.match(findBreaks('capabilities/money/ledger.ts', 'capabilities/labels/pdf.ts'), [/money does not need labels/])
+    t.match(findBreaks('capabilities/money/ledger/ledger.ts', 'capabilities/labels/pdf.ts'), [
+      /money does not need labels/,
+    ])
     t.match(find('services/orders/core/moves/move.ts', 'services/orders/capability.ts'), [/higher folder/])
-    t.match(find('services/orders/capabilities/money/ledger.ts', 'services/orders/config.ts'), [/higher folder/])
+    t.match(find('services/orders/capabilities/money/ledger/ledger.ts', 'services/orders/config.ts'), [/higher folder/])
   },
 )
 

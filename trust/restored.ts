@@ -1,4 +1,4 @@
-import { checkSql, listFindings } from '../services/orders/capabilities/money/check-ledger.ts'
+import { checkSql, listFindings } from '../services/orders/capabilities/money/ledger/check-ledger.ts'
 import { waitUntil } from '../test/courier.ts'
 import { type Bed, startBed } from './chaos/bed.ts'
 import { startClients } from './chaos/clients.ts'

@@ -1,4 +1,4 @@
-import { checkSql, listFindings } from '../../services/orders/capabilities/money/check-ledger.ts'
+import { checkSql, listFindings } from '../../services/orders/capabilities/money/ledger/check-ledger.ts'
 import { findPhone, toUserId } from '../../simulator/messages/people.ts'
 import type { ApiResponse } from '../../test/courier.ts'
 import { readArrivals } from '../courier.ts'

@@ -1,6 +1,6 @@
 import { textPattern } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
-import { accountsSql } from '../money/balances.ts'
+import { accountsSql } from '../money/ledger/balances.ts'
 
 // Lists the accounts of the ledger and their balances (docs/money.md#accounts).
 

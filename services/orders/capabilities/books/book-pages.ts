@@ -1,4 +1,4 @@
-import { nullable } from '../money/fields.ts'
+import { nullable } from '../money/ledger/fields.ts'
 
 // Pages of books, by key: as JSON page by page, as CSV all of them in one file.
 

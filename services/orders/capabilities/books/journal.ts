@@ -1,4 +1,4 @@
-import { linePairsSql, paymentsSql } from '../money/ledger.ts'
+import { linePairsSql, paymentsSql } from '../money/ledger/ledger.ts'
 
 // Reads the journal: what each entry moved, for which parcel, and the document that booked it (docs/money.md#books).
 

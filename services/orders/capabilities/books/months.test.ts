@@ -5,8 +5,8 @@ import { findContradictions, readCsv, readPages } from '../../test/expect-books.
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
-import { checkLedger, listFindings } from '../money/check-ledger.ts'
-import { foldDay } from '../money/fold-and-seal.ts'
+import { checkLedger, listFindings } from '../money/ledger/check-ledger.ts'
+import { foldDay } from '../money/ledger/fold-and-seal.ts'
 
 // Plays February in three currencies. Every amount was worked out by hand.
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
-import { checkLedger, listFindings } from '../money/check-ledger.ts'
+import { checkLedger, listFindings } from '../money/ledger/check-ledger.ts'
 
 // Follows docs/money.md, "A shop's day". Every amount was worked out by hand.
 

@@ -4,7 +4,7 @@ import type { Tx } from '../../core/database/tables.ts'
 import { readCsv } from '../../test/expect-books.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
-import { foldDay } from '../money/fold-and-seal.ts'
+import { foldDay } from '../money/ledger/fold-and-seal.ts'
 
 t.test('statements', async t => {
   const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })

@@ -4,11 +4,17 @@ import { nameMover } from '../../core/moves/check-moves.ts'
 import type { LockedMove, MovePoint, WantedMove } from '../../core/moves/move-points.ts'
 import { findLineKind, isBeforeMoney, refuseBooking } from '../../core/statuses/check-set.ts'
 import { findBooking } from '../../core/statuses/statuses.ts'
-import { checkCollection, collectionFields, collectionParameters, hasFraction, readCollection } from './collection.ts'
-import { askBack } from './corrections.ts'
-import { bookDeliverySql, bookReturnSql } from './fees.ts'
-import { findBooked, isCompensation, wordBooked } from './parcels.ts'
-import { findPerson } from './people.ts'
+import {
+  checkCollection,
+  collectionFields,
+  collectionParameters,
+  hasFraction,
+  readCollection,
+} from './cash/collection.ts'
+import { askBack } from './corrections/corrections.ts'
+import { bookDeliverySql, bookReturnSql } from './ledger/fees.ts'
+import { findBooked, isCompensation, wordBooked } from './ledger/parcels.ts'
+import { findPerson } from './ledger/people.ts'
 import { reverseBooking } from './reverse.ts'
 
 /** Keeps the parcels that the check of a move found compensated, for its write. */

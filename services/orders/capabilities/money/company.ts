@@ -9,9 +9,9 @@ import { type CompanyPart, defineFields } from '../../core/provisioning/company-
 import { toNumeric } from '../../core/provisioning/file-rows.ts'
 import { type MerchantsFile, Price, type TenantFile } from '../../core/provisioning/tenant-file.ts'
 import { lockStatusSet } from '../../core/statuses/status-queries.ts'
-import { lockFold } from './fold-and-seal.ts'
-import { payableWhen } from './payable.ts'
-import { keepFormerTerms } from './terms.ts'
+import { lockFold } from './ledger/fold-and-seal.ts'
+import { payableWhen } from './ledger/payable.ts'
+import { keepFormerTerms } from './ledger/terms.ts'
 
 const Percent = Type.Number({
   minimum: 0,

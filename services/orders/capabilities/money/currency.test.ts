@@ -3,7 +3,7 @@ import { checkFile } from '../../core/provisioning/check-file.ts'
 import { companyFile } from '../../test/build.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
-import { checkLedger, listFindings } from './check-ledger.ts'
+import { checkLedger, listFindings } from './ledger/check-ledger.ts'
 
 const inCurrency = (currency: string) => {
   const file = tenantFile()

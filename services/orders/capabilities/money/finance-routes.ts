@@ -8,10 +8,10 @@ import { addAction } from '../../core/actions/action.ts'
 import type { Facet } from '../../core/tracking/facets.ts'
 import { type FindOrder, isWaybill } from '../../core/tracking/read-orders.ts'
 import { addWaybillReads } from '../../core/tracking/waybill-routes.ts'
-import { amountFields, InvoiceLine, lineColumnsSql, sumsSql } from './amounts.ts'
-import { Compensation, compensate } from './compensation.ts'
-import { Amount, nullable } from './fields.ts'
-import { hasLaterSql } from './parcels.ts'
+import { Compensation, compensate } from './corrections/compensation.ts'
+import { Amount, nullable } from './ledger/fields.ts'
+import { hasLaterSql } from './ledger/parcels.ts'
+import { amountFields, InvoiceLine, lineColumnsSql, sumsSql } from './papers/amounts.ts'
 
 const maxNumbers = 500
 /** Allows each waybill 50 characters and a comma. */

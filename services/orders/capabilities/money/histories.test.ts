@@ -6,8 +6,8 @@ import { findContradictions } from '../../test/expect-books.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
-import { checkLedger, listFindings } from './check-ledger.ts'
-import { foldDay } from './fold-and-seal.ts'
+import { checkLedger, listFindings } from './ledger/check-ledger.ts'
+import { foldDay } from './ledger/fold-and-seal.ts'
 
 // Compares random histories of moves, reversals, handovers, invoices, disputes, payments and corrections with a model
 // in plain arithmetic. MONEY_SEED repeats a history; MONEY_STEPS makes it longer.

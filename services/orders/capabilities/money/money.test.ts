@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
-import { checkLedger, listFindings } from './check-ledger.ts'
-import { netSql } from './ledger.ts'
+import { checkLedger, listFindings } from './ledger/check-ledger.ts'
+import { netSql } from './ledger/ledger.ts'
 
 /** Creates the tenant file of the worked examples in docs/money.md. */
 const withTerms = () => {

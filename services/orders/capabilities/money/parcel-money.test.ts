@@ -3,7 +3,7 @@ import t from 'tap'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
-import { checkLedger, listFindings } from './check-ledger.ts'
+import { checkLedger, listFindings } from './ledger/check-ledger.ts'
 
 t.test('the money of a parcel', async t => {
   const file = { ...tenantFile({ money: { objection_hours: 0 } }), statuses: shortStatuses }

@@ -1,10 +1,10 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import type { TakenMove } from '../../core/moves/move-points.ts'
-import { findOpenHandover } from './cash.ts'
-import { stopAsking } from './corrections.ts'
-import { bookJournal } from './ledger.ts'
-import { hasLaterSql, holderSql, lockTakeBacks, nextLineSql, readClock } from './parcels.ts'
+import { findOpenHandover } from './cash/cash.ts'
+import { stopAsking } from './corrections/corrections.ts'
+import { bookJournal } from './ledger/ledger.ts'
+import { hasLaterSql, holderSql, lockTakeBacks, nextLineSql, readClock } from './ledger/parcels.ts'
 
 /**
  * Reverses the booking of a move for a parcel whose order is locked. If its money has moved on, returns the errors and

@@ -1,13 +1,13 @@
 import type { Keyring } from '@courier/shared/vault.ts'
 import type { FastifyPluginAsync } from 'fastify'
 import type { FindOrder } from '../../core/tracking/read-orders.ts'
-import { balanceRoutes, merchantBalanceRoutes } from './balance-routes.ts'
-import { bankAccountRoutes } from './bank-account-routes.ts'
-import { cashRoutes } from './cash-routes.ts'
-import { correctionRoutes } from './correction-routes.ts'
+import { cashRoutes } from './cash/cash-routes.ts'
+import { correctionRoutes } from './corrections/correction-routes.ts'
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
-import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoice-routes.ts'
-import { payoutRoutes } from './payout-routes.ts'
+import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoices/invoice-routes.ts'
+import { balanceRoutes, merchantBalanceRoutes } from './ledger/balance-routes.ts'
+import { bankAccountRoutes } from './payouts/bank-account-routes.ts'
+import { payoutRoutes } from './payouts/payout-routes.ts'
 
 interface MerchantMoneyOptions extends InvoiceOptions {
   readonly findOrder: FindOrder

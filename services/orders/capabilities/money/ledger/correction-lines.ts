@@ -1,0 +1,90 @@
+import { decimalsSql } from '@courier/shared/currency.ts'
+import type { Tx } from '../../../core/database/tables.ts'
+import { feeSql } from './fees.ts'
+import { firstFreeSql, hasLaterSql } from './parcels.ts'
+import { agreedTermsSql } from './terms.ts'
+
+// Books approved corrections: a line that the merchant's next invoice takes, or a payment that came back.
+
+/** Names the kinds of lines that corrections book. */
+export const correctionKindsSql = `('compensation', 'collection', 'write_off', 'payment_received', 'opening_balance')`
+
+/** Selects what is booked for the delivery of the parcel $2, corrections included, with its terms. */
+const collectedSql = `
+  select line_no as refers_to, line.tax_percent, line.withholding_percent, line.cod + coalesce(corrected.cod, 0) as cod,
+    line.cod_fee + coalesce(corrected.cod_fee, 0) as cod_fee, line.tax + coalesce(corrected.tax, 0) as tax,
+    line.withholding + coalesce(corrected.withholding, 0) as withholding, line.delivery,
+    fee_percent, fee_min, ${decimalsSql('currency')} as decimals
+  from money_lines line join tenants on tenants.tenant_id = line.tenant_id
+    join orders moved on moved.tenant_id = line.tenant_id and moved.waybill_number = line.waybill_number
+    cross join lateral (
+      select sum(cod) as cod, sum(cod_fee) as cod_fee, sum(tax) as tax, sum(withholding) as withholding
+      from money_lines later where later.tenant_id = $1 and later.waybill_number = $2
+        and later.refers_to = line.line_no and later.kind = 'collection'
+    ) corrected cross join lateral (${agreedTermsSql}
+    ) terms
+  where line.tenant_id = $1 and line.waybill_number = $2 and line.kind = 'delivered'
+    and not ${hasLaterSql('delivery_reversed')}`
+
+/** Finds what was collected for a parcel, before and after a correction. The caller has locked its order. */
+export const findCollection = async (
+  tx: Tx,
+  tenant: string,
+  waybill: string,
+  amount: number,
+): Promise<{ before: number; after: number } | undefined> => {
+  const text = `select cod::float8 as before, (cod + $3::numeric)::float8 as after from (${collectedSql}) collected`
+  return (await tx.client.query(text, [tenant, waybill, amount])).rows[0]
+}
+
+/**
+ * Inserts the line of the correction $3 of the amount $4. Fee and taxes become those of the right collection, unless
+ * the COD fee was charged by terms that are no longer known.
+ */
+export const insertLineSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, cod, cash_account,
+    cod_fee, tax, withholding, tax_percent, withholding_percent, compensation, adjustment, refers_to, booked_on,
+    staff_name, reason)
+  select $1, $2, line_no, journal_id, merchant_id, kind, case kind when 'collection' then amount else 0 end,
+    case kind when 'collection' then 'differences' end, coalesce(fee - cod_fee, 0),
+    coalesce(round((delivery + fee) * tax_percent / 100, decimals) - tax, 0),
+    coalesce(round((cod + amount) * withholding_percent / 100, decimals) - withholding, 0), tax_percent,
+    withholding_percent, case kind when 'compensation' then amount else 0 end,
+    case when kind in ('compensation', 'collection') then 0 else amount end, refers_to, booked_on, made_by, reason
+  from corrections cross join ${firstFreeSql} left join (
+    select *, case when tax_percent is not null and ${feeSql('cod')} = cod_fee then ${feeSql('(cod + $4::numeric)')}
+      else cod_fee end as fee from (${collectedSql}) booked
+  ) collected on kind = 'collection'
+  where corrections.tenant_id = $1 and correction_id = $3 returning tenant_id`
+
+/**
+ * Makes the invoice of a transfer that came back due again, and its payment a failed one. Returns false if the invoice
+ * is no longer paid by that transfer.
+ */
+export const returnTransfer = async (
+  tx: Tx,
+  tenant: string,
+  {
+    invoice_id,
+    payment_journal_id,
+    reason,
+  }: Record<'invoice_id' | 'payment_journal_id', string | null> & {
+    reason: string
+  },
+): Promise<boolean> => {
+  const { rowCount } = await tx.client.query(unpaySql, [tenant, invoice_id, payment_journal_id])
+  if (!rowCount) return false
+  const { rows } = await tx.client.query(failItemSql, [tenant, invoice_id, reason])
+  const text = 'update payout_batches set returned = returned + $3 where tenant_id = $1 and batch_no = $2'
+  for (const { batch_no, amount } of rows) await tx.client.query(text, [tenant, batch_no, amount])
+  return true
+}
+
+const unpaySql = `
+  update invoices set state = 'approved', deposited_by = null, deposited_at = null, journal_id = null,
+    booked_on = null, bank_reference = null, paid_on = null
+  where tenant_id = $1 and invoice_id = $2 and journal_id = $3`
+
+const failItemSql = `
+  update payout_items set state = 'failed', reason = $3 where tenant_id = $1 and invoice_id = $2 and state = 'paid'
+  returning batch_no, amount`

@@ -1,0 +1,54 @@
+import { Type } from '@sinclair/typebox'
+import { correctionKindsSql } from '../ledger/correction-lines.ts'
+import { nullable, sum } from '../ledger/fields.ts'
+import { netSql } from '../ledger/ledger.ts'
+
+/** Defines the sums of lines as merchants read them. `sumsSql` selects them. */
+export const amountFields = {
+  collected: sum('The sum that recipients paid.', 1000),
+  delivery: sum('Delivery charges.', 450),
+  cod_fee: sum('Fees on what recipients paid.', 20),
+  return_fee: sum('Fees of returns.', 0),
+  tax: sum('Tax on the charges and fees.', 84.6),
+  withholding: sum('The sum withheld for the tax office.', 20),
+}
+
+/** Names the column of a field. */
+const toColumn = (field: string): string => (field === 'collected' ? 'cod' : field)
+
+const selectAmounts = (fields: readonly string[], toSql: (expression: string) => string): string =>
+  fields.map(field => `${toSql(`line.${toColumn(field)}`)}::float8 as ${field}`).join(', ')
+
+/** Sums `amountFields` over the rows of `line` and, as the column `net`, what they leave for the merchant. */
+export const sumsSql = (net: string): string => {
+  const toSum = (expression: string) => `coalesce(sum(${expression}), 0)`
+  return `${selectAmounts(Object.keys(amountFields), toSum)}, ${toSum(netSql)}::float8 as ${net}`
+}
+
+const lineAmounts = {
+  ...amountFields,
+  compensation: Type.Number({ examples: [0] }),
+  adjustment: Type.Number({ examples: [0] }),
+  held: sum('The disputed amount, paid once the dispute is settled.', 0),
+}
+
+const rate = (description: string, example: number) =>
+  Type.Union([Type.Number(), Type.Null()], { description, examples: [example] })
+
+export const InvoiceLine = Type.Object({
+  waybill_number: nullable('null: a correction of no parcel.'),
+  kind: Type.String({ examples: ['delivered'] }),
+  booked_on: Type.String(),
+  ...lineAmounts,
+  net: Type.Number({ examples: [425.4] }),
+  tax_percent: rate('The rate of `tax`; null: the line has none, or was booked before rates were stored.', 18),
+  withholding_percent: rate('The rate of `withholding`, likewise.', 2),
+  line_no: Type.Integer({ description: 'Numbers the lines of the parcel.', examples: [1] }),
+  reason: nullable('The reason of a correction; null: the line is none.'),
+})
+
+/** Selects an `InvoiceLine` for each row of `line`. */
+export const lineColumnsSql = `nullif(line.waybill_number, '') as waybill_number, line.line_no, line.kind,
+  case when line.kind in ${correctionKindsSql} then line.reason end as reason, line.booked_on::text,
+  ${selectAmounts(Object.keys(lineAmounts), expression => expression)}, (${netSql})::float8 as net,
+  line.tax_percent::float8, line.withholding_percent::float8`

@@ -1,0 +1,104 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { launch } from '../../../../../dev/service-process.ts'
+import { connectTo } from '../../../../../dev/test-database.ts'
+import { serviceToken } from '../../../test/build.ts'
+import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { preparePayer } from '../../../test/payer.ts'
+import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
+import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
+
+const key = Buffer.alloc(32, 5).toString('base64')
+
+t.test('a process killed in or after each step of a pay run leaves all of the step or none, and pays once', async t => {
+  const fixture = await ordersFixture(t, {
+    file: { ...tenantFile({ money: { objection_hours: 0 } }), statuses: shortStatuses },
+  })
+  const { database, make, move, request, rows, pool } = fixture
+  const { today } = await fixture.readFacts()
+  await preparePayer(fixture)
+  const tokens = { maker: await fixture.staffOf('Chamari'), second: await fixture.staffOf('Ruwan') }
+  const inProcess = (path: string, body: object) => request('POST', `/api/staff${path}`, body, { token: tokens.maker })
+  const waybills = ['DM95000001', 'DM95000002', 'DM95000003']
+  await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
+  const numbers: string[] = []
+  for (const waybill of waybills) {
+    await move([waybill], 'key_13', { collected_by: 'Nimal' })
+    await inProcess('/cash/handover', { collected_by: 'Nimal', declared: 1000, counted: 1000 })
+    const [{ invoice_no }] = (await inProcess('/invoice', { all: true, until: today })).body.data
+    for (const step of ['submit', 'approve']) await inProcess(`/invoice/${invoice_no}/${step}`, {})
+    numbers.push(invoice_no)
+  }
+  const owner = await connectTo(t, database.superuserUrl)
+  const start = async () => {
+    const service = launch(t, 'services/orders/main.ts', {
+      ...{ ORDERS_DATABASE_URL: database.url, ORDERS_MIGRATE_DATABASE_URL: database.ownerUrl, ORDERS_PORT: '0' },
+      ...{ SERVICE_TOKEN: serviceToken, WEBHOOK_KEYS: `test:${key}` },
+    })
+    const address = await service.listening()
+    const post = async (path: string, body: object, who: 'maker' | 'second', key: string) => {
+      const headers = {
+        ...{ authorization: `Bearer ${tokens[who]}`, 'x-tenant': 'demo', 'content-type': 'application/json' },
+        'idempotency-key': key,
+      }
+      const response = await fetch(`${address}/api/staff${path}`, {
+        ...{ method: 'POST', headers, body: JSON.stringify(body) },
+      })
+      return { status: response.status, text: await response.text() }
+    }
+    const kill = async () => {
+      service.child.kill('SIGKILL')
+      await service.ended
+    }
+    return { post, kill }
+  }
+  /** Describes all that a step may change. */
+  const snapshot = () =>
+    rows(`select (select json_agg(b order by batch_no) from payout_batches b) as batches,
+      (select json_agg(i order by batch_no, invoice_id) from payout_items i) as items,
+      (select json_agg(i order by invoice_id) from invoices i) as invoices,
+      (select count(*) from ledger_transfers) as transfers, (select count(*) from log) as log,
+      (select count(*) from audit) as audit`)
+  const untilSome = async (what: string, text: string) => {
+    for (let tries = 0; tries < 600; tries++) {
+      if ((await owner.query(text)).rows.length > 0) return
+      await delay(50)
+    }
+    throw new Error(what)
+  }
+  const waiting = `select from pg_locks where relation = 'audit'::regclass and not granted`
+  const gone = `select where not exists (
+    select from pg_stat_activity where datname = current_database() and query like '%insert into audit%'
+      and state <> 'idle' and pid <> pg_backend_pid())`
+  let service = await start()
+
+  /** Kills the process before the commit, and again after it but before the caller knows. */
+  const survive = async (path: string, body: object, who: 'maker' | 'second' = 'second') => {
+    const before = await snapshot()
+    await owner.query('begin; lock table audit in access exclusive mode')
+    const lost = service.post(path, body, who, path).catch(() => undefined)
+    await untilSome('the step waits before its commit', waiting)
+    await service.kill()
+    await owner.query('rollback')
+    t.equal(await lost, undefined)
+    await untilSome('the transaction has ended', gone)
+    service = await start()
+    t.strictSame(await snapshot(), before, `${path} was killed: nothing of it is there`)
+    const done = await service.post(path, body, who, path)
+    t.equal(done.status, 200, done.text)
+    await service.kill()
+    service = await start()
+    const after = await snapshot()
+    t.strictSame(await service.post(path, body, who, path), done, 'the caller that lost the response repeats it')
+    t.strictSame(await snapshot(), after)
+    t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+  }
+  await survive('/payout', { all: true }, 'maker')
+  await survive('/payout/PAY-00001/cancel', { reason: 'x' })
+  await inProcess('/payout', { all: true })
+  await survive('/payout/PAY-00002/release', {})
+  await survive('/payout/PAY-00002/fail', { invoice_nos: [numbers[0]], reason: 'Closed' })
+  await survive('/payout/PAY-00002/settle', { bank_reference: 'B1', paid_on: today })
+  const [{ paid }] = await rows(`select sum(amount)::float8 as paid from ledger_transfers where credit = 'bank'`)
+  t.equal(paid, 1100)
+})
