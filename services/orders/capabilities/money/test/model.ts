@@ -1,0 +1,85 @@
+// Keeps a company's books by double entry, apart from the product: tests play both and compare them. Amounts are whole
+// numbers of the smallest unit of the currency; percentages are hundredths of a percent.
+
+export interface ModelTerms {
+  readonly codFeePercent: number
+  readonly codFeeMin: number
+  readonly returnFee: number
+  readonly eachReturnKg: number
+  readonly taxPercent: number
+  readonly withholdingPercent: number
+}
+
+/** Holds what a parcel costs its merchant. */
+export interface Charges {
+  readonly delivery: number
+  readonly codFee: number
+  readonly returnFee: number
+  readonly tax: number
+}
+
+/** Takes a percentage of an amount, in hundredths of a percent, rounded half up. */
+export const percentOf = (amount: number, percent: number): number =>
+  Math.sign(amount) * Number((BigInt(Math.abs(amount)) * BigInt(percent) * 2n + 10_000n) / 20_000n)
+
+export const priceDelivery = (terms: ModelTerms, delivery: number, paid: number): Charges => {
+  const codFee = paid > 0 ? Math.max(percentOf(paid, terms.codFeePercent), terms.codFeeMin) : 0
+  return { delivery, codFee, returnFee: 0, tax: percentOf(delivery + codFee, terms.taxPercent) }
+}
+
+export const priceReturn = (terms: ModelTerms, kilograms: number): Charges => {
+  const returnFee = terms.returnFee + Math.max(0, Math.ceil(kilograms) - 1) * terms.eachReturnKg
+  return { delivery: 0, codFee: 0, returnFee, tax: percentOf(returnFee, terms.taxPercent) }
+}
+
+export class Books {
+  readonly #balances = new Map<string, number>()
+  readonly terms: ModelTerms
+
+  constructor(terms: ModelTerms) {
+    this.terms = terms
+  }
+
+  /** Moves an amount from `credit` to `debit`; below zero, the other way round. */
+  post(debit: string, credit: string, amount: number): void {
+    if (!Number.isSafeInteger(amount)) throw new Error(`${amount} is not a whole number of the smallest unit`)
+    this.#balances.set(debit, this.balance(debit) + amount)
+    this.#balances.set(credit, this.balance(credit) - amount)
+  }
+
+  /** Returns debits less credits. */
+  balance(account: string): number {
+    return this.#balances.get(account) ?? 0
+  }
+
+  /** Lists the accounts that are not at 0, by name. */
+  balances(): [account: string, balance: number][] {
+    return [...this.#balances].filter(([, balance]) => balance !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  }
+
+  /** Returns what the company owes a merchant and does not hold back. */
+  owed(merchant: number): number {
+    return -this.balance(`merchant:${merchant}`)
+  }
+
+  deliver(merchant: number, { delivery, paid, holder }: { delivery: number; paid: number; holder: string }): Charges {
+    const charges = priceDelivery(this.terms, delivery, paid)
+    this.post(holder, `merchant:${merchant}`, paid)
+    this.charge(merchant, charges)
+    this.post(`merchant:${merchant}`, 'withholding', percentOf(paid, this.terms.withholdingPercent))
+    return charges
+  }
+
+  return(merchant: number, kilograms: number): Charges {
+    const charges = priceReturn(this.terms, kilograms)
+    this.charge(merchant, charges)
+    return charges
+  }
+
+  /** Books charges with their tax, or with a negative sign takes them back. */
+  charge(merchant: number, { delivery, codFee, returnFee, tax }: Charges): void {
+    this.post(`merchant:${merchant}`, 'delivery_revenue', delivery + codFee)
+    this.post(`merchant:${merchant}`, 'returns_revenue', returnFee)
+    this.post(`merchant:${merchant}`, 'tax', tax)
+  }
+}
