@@ -23,9 +23,9 @@ const toJson = (presses: readonly Press[]): string => {
 export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
   const rows = await query(tx)`
-    insert into customer_actions
-      (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id, happened_at)
-    select tenant, id, "messageId", "phoneNumberId", recipient, waybill, action, "inboundId", at
+    insert into customer_actions (tenant_id, action_id, kind, message_id, phone_number_id, recipient, waybill_number,
+      action, inbound_id, happened_at)
+    select tenant, id, 'press', "messageId", "phoneNumberId", recipient, waybill, action, "inboundId", at
     from (
       select distinct on (tenant, id) *
       from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, id text, "messageId" text,
@@ -66,9 +66,11 @@ export interface Written extends Person {
 /** A text may be an address for this long after orders asked for one, and may then be confirmed for as long. */
 export const addressMinutes = 60
 
-/** The timeline shows these details; an address with one of them is not delivered. */
-const addressTooLong = 'The address has more than 500 characters.'
-const confirmedLate = 'It was confirmed more than an hour after it was written.'
+/** Words for the timeline why we refuse an address: it is not delivered. */
+const refusals = {
+  too_long: 'The address has more than 500 characters.',
+  confirmed_late: 'It was confirmed more than an hour after it was written.',
+}
 
 export interface Address extends Person {
   readonly questionId: string
@@ -97,8 +99,7 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
       cross join lateral (
         select p.* from customer_actions p
         where p.tenant_id = given.tenant and p.phone_number_id = given."phoneNumberId" and p.recipient = given.recipient
-          and p.action = 'change_address' and p.action_id not like '% address'
-            and coalesce(p.outcome, 'asked') = 'asked'
+          and p.action = 'change_address' and p.kind = 'press' and coalesce(p.outcome, 'asked') = 'asked'
           and given.at between p.happened_at
             and coalesce(p.asked_at, p.happened_at) + make_interval(mins => ${addressMinutes}::integer)
         order by p.happened_at desc, p.position desc
@@ -109,13 +110,12 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
         where a.tenant_id = given.tenant and a.phone_number_id = given."phoneNumberId" and a.recipient = given.recipient
           and a.action = 'change_address' and a.inbound_id = given."inboundId")
     ), stored as (
-      insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number,
-        action, inbound_id,
-        outcome, detail, happened_at)
-      select tenant, "questionId" || ' 0 address', case when "isLong" then pressed
-        else "questionId" end, "phoneNumberId",
-        recipient, waybill, 'change_address', "inboundId", case when not "isLong" then 'unconfirmed' end,
-        case when "isLong" then ${addressTooLong} end, at
+      insert into customer_actions (tenant_id, action_id, kind, message_id, phone_number_id, recipient, waybill_number,
+        action, inbound_id, outcome, reason, detail, happened_at)
+      select tenant, "questionId" || ' 0 address', 'address', case when "isLong" then pressed else "questionId" end,
+        "phoneNumberId", recipient, waybill, 'change_address', "inboundId",
+        case when not "isLong" then 'unconfirmed' end, case when "isLong" then 'too_long' end,
+        case when "isLong" then ${refusals.too_long} end, at
       from given order by at
       returning action_id
     )
@@ -131,9 +131,9 @@ export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promi
   if (presses.length === 0) return 0
   const rows = await query(tx)`
     update customer_actions a set outcome = null, due_at = now(), created_at = now(), happened_at = given.at,
-      address = i.text,
-      detail = case when given.at > a.created_at + make_interval(mins => ${addressMinutes}::integer) then
-        ${confirmedLate} end
+      address = i.text, (reason, detail) = (
+        select 'confirmed_late', ${refusals.confirmed_late}
+        where given.at > a.created_at + make_interval(mins => ${addressMinutes}::integer))
     from jsonb_to_recordset(${toJson(presses)}::jsonb) as given (tenant text, id text, at timestamptz),
       inbound_messages i
     where a.tenant_id = given.tenant and a.action_id = given.id || ' address' and a.outcome = 'unconfirmed'
@@ -142,10 +142,8 @@ export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promi
         select from customer_actions later
         where later.tenant_id = a.tenant_id and later.phone_number_id = a.phone_number_id
           and later.recipient = a.recipient
-          and later.action = 'change_address' and later.action_id like '% address'
-            and later.waybill_number = a.waybill_number
-          and later.position > a.position and later.outcome is distinct from 'unconfirmed'
-          and (later.detail is null or later.detail not in (${addressTooLong}, ${confirmedLate})))
+          and later.action = 'change_address' and later.kind = 'address' and later.waybill_number = a.waybill_number
+          and later.position > a.position and later.outcome is distinct from 'unconfirmed' and later.reason is null)
     returning 1`
   return rows.length
 }
@@ -155,7 +153,8 @@ export interface WaitingAction extends Person {
   readonly waybill: string
   readonly action: string
   readonly address: string | null
-  /** Says why we refuse it, regardless of orders. */
+  /** Says why we refuse it, regardless of orders; `detail` words it. */
+  readonly reason: keyof typeof refusals | null
   readonly detail: string | null
   readonly happenedAt: Date
 }
@@ -176,7 +175,7 @@ export const claimActions = (tx: Tx, count: number, claimSeconds: number): Promi
     update customer_actions a set due_at = now() + make_interval(secs => ${claimSeconds}), attempts = a.attempts + 1
     from due where a.tenant_id = due.tenant_id and a.action_id = due.action_id
     returning a.tenant_id as tenant, a.action_id as id, a.phone_number_id as "phoneNumberId", a.recipient,
-      a.waybill_number as waybill, a.action, a.address, a.detail, a.happened_at as "happenedAt"`
+      a.waybill_number as waybill, a.action, a.address, a.reason, a.detail, a.happened_at as "happenedAt"`
 
 const keptDays = 3
 const longestBackoffSeconds = 120

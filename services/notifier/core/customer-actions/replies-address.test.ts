@@ -89,6 +89,8 @@ t.test('refuses an address that is confirmed after an hour', async t => {
   t.same(addresses(), [], 'orders gets no address')
   t.match((await stored())[1], {
     outcome: 'refused',
+    kind: 'address',
+    reason: 'confirmed_late',
     detail: 'It was confirmed more than an hour after it was written.',
     address: null,
   })
@@ -129,6 +131,8 @@ t.test('accepts a shared location as an address; refuses a text that is too long
   await texted(4)
   t.match((await settled(4)).at(-1), {
     outcome: 'refused',
+    kind: 'address',
+    reason: 'too_long',
     detail: 'The address has more than 500 characters.',
     waybill_number: 'DM2',
   })
@@ -212,4 +216,27 @@ t.test('does not ask again about a text that arrived before a restore', async t 
   control.inbound({ from: customer, text: '12 Galle Road' })
   await settled(2)
   t.match(await rows(`select status from messages where template ? 'button'`), [{ status: 'unknown' }])
+})
+
+t.test('reads the kind and the reason of rows that a process of the release before stores', async t => {
+  const { rows } = await prepare(t)
+  const insert = (id: string, detail: string | null) =>
+    rows(
+      `insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number,
+         action, inbound_id, outcome, detail, happened_at)
+       values ('demo', $1, 'm', '1', '94770000101', 'DM2', 'change_address', $1, 'refused', $2, now())`,
+      [id, detail],
+    )
+  await insert('m 0', null)
+  await insert('n 0 address', 'The address has more than 500 characters.')
+  await insert('o 0 address', null)
+  await rows(
+    `update customer_actions set detail = 'It was confirmed more than an hour after it was written.'
+     where action_id = 'o 0 address'`,
+  )
+  t.match(await rows('select kind, reason from customer_actions order by position'), [
+    { kind: 'press', reason: null },
+    { kind: 'address', reason: 'too_long' },
+    { kind: 'address', reason: 'confirmed_late' },
+  ])
 })

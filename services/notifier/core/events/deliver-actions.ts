@@ -55,11 +55,11 @@ const deliver = async (options: ActionDeliveryOptions, tenant: string, actions: 
 }
 
 /** Omits an address that we refuse: orders would store it. */
-const toRequest = ({ id, waybill, action, address, detail, happenedAt, recipient }: WaitingAction) => ({
+const toRequest = ({ id, waybill, action, address, reason, happenedAt, recipient }: WaitingAction) => ({
   id,
   waybill_number: waybill,
   action,
-  ...(address !== null && detail === null && { address }),
+  ...(address !== null && reason === null && { address }),
   happened_at: happenedAt.toISOString(),
   recipient,
 })
@@ -71,7 +71,7 @@ const readResults = (actions: readonly WaitingAction[], results: CustomerActionR
   results.flatMap(({ id, order, ...given }) => {
     const action = actions.find(each => each.id === id)
     if (!action) return []
-    const { outcome, detail } = action.detail === null ? given : { outcome: 'refused' as const, detail: action.detail }
+    const { outcome, detail } = action.reason === null ? given : { outcome: 'refused' as const, detail: action.detail }
     const type = `${action.action}.${outcome}`
     // The action counts by its own time: one from before a restore is in doubt.
     const happened_at = action.happenedAt.toISOString()
