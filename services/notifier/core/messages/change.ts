@@ -7,6 +7,7 @@ import type pg from 'pg'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 import { findOrders, type KnownOrder, type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
+import { resentExpirySql } from './expiry.ts'
 import { fillFrom, type Source } from './placeholders.ts'
 import { findMessage } from './queries.ts'
 
@@ -27,7 +28,7 @@ export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor, co
     when: sql`(status = 'failed' or due_at = 'infinity')
       and ${template}::text !~ '[{][{][^{}]*tracking_url[^{}]*[}][}]'`,
     to: sql`status = 'queued', template = ${template}, status_at = now(), due_at = now(),
-      expires_at = now() + interval '24 hours',
+      expires_at = ${sql.raw(resentExpirySql)},
       attempts = 0, error_code = null, error_meaning = null, superseded_by = null, fence = m.fence + 1,
       joined_to = null,
       former_ids = array_remove(m.former_ids || m.provider_message_id, null), provider_message_id = null`,

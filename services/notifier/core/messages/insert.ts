@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { query } from '@courier/shared/postgres/database.ts'
 import { prepared, type Tx } from '../database/tables.ts'
 import type { CheckedMessage } from './check.ts'
+import { decideExpiry, type ExpiringRule } from './expiry.ts'
 import type { AcceptedMessage } from './schema.ts'
 
 export interface NewMessage {
@@ -13,14 +14,11 @@ export interface NewMessage {
   readonly isInDoubt?: boolean | undefined
   readonly traceparent?: string | undefined
   readonly merchant?: string | undefined
-  readonly rule?: { readonly event: string | null; readonly expires_after_hours: number | null } | undefined
+  readonly rule?: ExpiringRule | undefined
 }
 
 /** Explains in a message's timeline that it may have been sent before the database was restored. */
 export const restoredDetail = 'the database was restored: it may have been sent before'
-
-/** An unsent message expires after this long, and an older event makes no message. */
-export const expiryHours = 24
 
 export const firstStatus = ({ isHeld }: CheckedMessage): AcceptedMessage['status'] => (isHeld ? 'held' : 'queued')
 
@@ -32,14 +30,14 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
     failure,
     detail: failure ?? (isInDoubt ? restoredDetail : message.waitsFor),
     rule: rule?.event,
-    expiry: rule?.expires_after_hours,
+    ...decideExpiry(message, rule),
   }))
   await prepared(tx, 'insert_messages')`
     with given as (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (id text, "phoneNumberId" text,
         recipient text, template jsonb, "waybillNumber" text, status text, failure text, detail text,
-        "sendAt" timestamptz, "holdsUntilOpen" boolean, "isExempt" boolean, hours jsonb, rule text, expiry integer,
-        traceparent text, merchant text, source jsonb, joins text)
+        "sendAt" timestamptz, "holdsUntilOpen" boolean, "isExempt" boolean, hours jsonb, rule text,
+        "expiresFrom" timestamptz, "expiresAfter" integer, traceparent text, merchant text, source jsonb, joins text)
     ), queued as (
       insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
         error_meaning, send_at, holds_until_open, is_exempt, hours, rule_event, due_at, expires_at, traceparent,
@@ -47,10 +45,7 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
       select ${tenant}, id, "phoneNumberId", recipient, template, "waybillNumber", status, failure, "sendAt",
         "holdsUntilOpen", "isExempt", hours, rule,
         case status when 'unknown' then 'infinity' else coalesce("sendAt", now()) end,
-        -- Hours that begin late do not extend the limit of a rule.
-        coalesce(case when rule is null or joins is not null and expiry is null then "sendAt" end, now())
-          + make_interval(hours => coalesce(expiry, ${expiryHours}::integer)),
-        traceparent, merchant, source, joins
+        coalesce("expiresFrom", now()) + make_interval(hours => "expiresAfter"), traceparent, merchant, source, joins
       from given
     )
     insert into message_events (tenant_id, message_id, status, detail)

@@ -2,6 +2,7 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { isOpen } from '../conversations/conversation.ts'
 import { prepared, type Tx, toColumns } from '../database/tables.ts'
+import { laterExpirySql } from '../messages/expiry.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import type { ClaimedMessage } from './message.ts'
 
@@ -152,58 +153,60 @@ const joinLine = async (tx: Tx, line: Line, messages: readonly ClaimedMessage[])
 /**
  * Makes the first of the line due, as many as there is room for, and plans when each of the others leaves: as soon as
  * somebody whom the portfolio reached a day before makes room. Takes those of `ids` that leave now out of the line, and
- * returns them as `tenant id`.
+ * returns them as `tenant id`. Changes a plan only by more than a minute, and skips messages that others have locked.
  */
 const planLine = async (tx: Tx, { portfolio, limit, room }: Line, ids: readonly string[]): Promise<Set<string>> => {
-  const rows = await prepared<{ key: string }>(tx, 'plan_line')`
-    with line as materialized (
-      select m.tenant_id, m.message_id, w.due_at as planned,
-        row_number() over (order by w.is_marketing, w.created_at, w.message_id) - ${room}::integer as position
-      from portfolio_waiting w join messages m using (tenant_id, message_id)
-        join channels c on c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
-      where w.portfolio_id = ${portfolio} and m.status = 'queued' and c.state = 'active'
-        and (w.due_at is null or w.due_at = m.due_at or m.due_at <= now())
-    ), people as materialized (
-      select reached_at, row_number() over (order by reached_at) as place from portfolio_people
-      where portfolio_id = ${portfolio}
-    ), plan as (
-      select l.*, case when l.position <= 0 then now() else coalesce(p.reached_at, now())
-        + l.position * interval '1 millisecond'
-        + interval '24 hours' * (1 + (l.position - 1) / greatest(${limit}::integer, 1)) end as due_at
-      from line l left join people p on p.place = 1 + (l.position - 1) % greatest(${limit}::integer, 1)
-    ), locked as (
-      select m.tenant_id, m.message_id, plan.due_at, plan.planned, plan.position
-      from messages m join plan using (tenant_id, message_id)
-      where m.status = 'queued' and case when plan.position <= 0 then m.due_at > now()
-        else plan.planned is null or m.due_at <= now() or abs(extract(epoch from plan.planned - plan.due_at)) > 60 end
-      for update of m skip locked
-    ), late as (
-      update messages m set due_at = locked.due_at, send_at = locked.due_at,
-        -- A rule's own time limit stays.
-        expires_at = case when exists (
-          select from rules r where r.tenant_id = m.tenant_id and r.event = m.rule_event
-            and r.expires_after_hours is not null
-        ) then m.expires_at else greatest(m.expires_at, locked.due_at + interval '24 hours') end
-      from locked where m.tenant_id = locked.tenant_id and m.message_id = locked.message_id
-      returning m.tenant_id, m.message_id, locked.due_at, locked.planned, locked.position
-    ), planned as (
-      update portfolio_waiting w set due_at = late.due_at
-      from late where w.portfolio_id = ${portfolio} and w.tenant_id = late.tenant_id and w.message_id = late.message_id
-    ), logged as (
-      insert into message_events (tenant_id, message_id, status, detail)
-      select l.tenant_id, l.message_id, 'queued', ${waitsForRoom}::text || '; leaves about '
-        || to_char(l.due_at at time zone coalesce(t.time_zone, 'UTC'), 'YYYY-MM-DD HH24:MI')
-      from late l join tenants t using (tenant_id)
-      where l.planned is null and l.position > 0
-    ), leaving as (
-      delete from portfolio_waiting w using line l
-      where w.portfolio_id = ${portfolio} and w.tenant_id = l.tenant_id and w.message_id = l.message_id
-        and l.position <= 0 and l.message_id = any(${ids}::text[])
-      returning w.tenant_id, w.message_id
-    )
-    select tenant_id || ' ' || message_id as key from leaving`
+  const [, rows] = await Promise.all([
+    tx.rows({ name: 'plan_line', text: planLineSql, values: [portfolio, room, limit] }),
+    tx.rows<{ key: string }>({ name: 'leave_now', text: leaveNowSql, values: [portfolio, room, ids] }),
+  ])
   return new Set(rows.map(({ key }) => key))
 }
+
+/** Gives each message of the line its position: the portfolio $1 has room for those up to 0. */
+const lineSql = `
+  select m.tenant_id, m.message_id, w.due_at as planned,
+    row_number() over (order by w.is_marketing, w.created_at, w.message_id) - $2::integer as position
+  from portfolio_waiting w join messages m using (tenant_id, message_id)
+    join channels c on c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
+  where w.portfolio_id = $1 and m.status = 'queued' and c.state = 'active'
+    and (w.due_at is null or w.due_at = m.due_at or m.due_at <= now())`
+
+const planLineSql = `
+  with line as materialized (${lineSql}),
+  people as materialized (
+    select reached_at, row_number() over (order by reached_at) as place from portfolio_people where portfolio_id = $1
+  ), plan as (
+    select l.*, case when l.position <= 0 then now() else coalesce(p.reached_at, now())
+      + l.position * interval '1 millisecond'
+      + interval '24 hours' * (1 + (l.position - 1) / greatest($3::integer, 1)) end as due_at
+    from line l left join people p on p.place = 1 + (l.position - 1) % greatest($3::integer, 1)
+  ), later as materialized (
+    select plan.* from messages m join plan using (tenant_id, message_id)
+    where m.status = 'queued' and case when position <= 0 then m.due_at > now()
+      else planned is null or m.due_at <= now() or abs(extract(epoch from planned - plan.due_at)) > 60 end
+    for update of m skip locked
+  ), moved as (
+    update messages m set due_at = later.due_at, send_at = later.due_at, expires_at = ${laterExpirySql}
+    from later where m.tenant_id = later.tenant_id and m.message_id = later.message_id
+  ), planned as (
+    update portfolio_waiting w set due_at = later.due_at
+    from later where w.portfolio_id = $1 and w.tenant_id = later.tenant_id and w.message_id = later.message_id
+  )
+  insert into message_events (tenant_id, message_id, status, detail)
+  select l.tenant_id, l.message_id, 'queued', '${waitsForRoom.replaceAll("'", "''")}; leaves about '
+    || to_char(l.due_at at time zone coalesce(t.time_zone, 'UTC'), 'YYYY-MM-DD HH24:MI')
+  from later l join tenants t using (tenant_id)
+  where l.planned is null and l.position > 0`
+
+const leaveNowSql = `
+  with line as materialized (${lineSql}), leaving as (
+    delete from portfolio_waiting w using line l
+    where w.portfolio_id = $1 and w.tenant_id = l.tenant_id and w.message_id = l.message_id
+      and l.position <= 0 and l.message_id = any($3::text[])
+    returning w.tenant_id, w.message_id
+  )
+  select tenant_id || ' ' || message_id as key from leaving`
 
 /** Forgets what left the line by another way, and the people who were reached a day ago; then plans the line again. */
 export const openRoom = (pool: pg.Pool): Promise<void> =>
