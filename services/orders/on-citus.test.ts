@@ -28,7 +28,13 @@ const openTwo = async (t: Test) => {
   const complaints: string[] = []
   const logger = pino({ level: 'warn' }, { write: line => void complaints.push(line) })
   const receiver = await startReceiver(t)
-  const fixture = await webhooksFixture(t, { logger, notifier: createClient(t, receiver.url) })
+  // Three nodes beside other tests: a new connection may ask all of them for more than the usual four seconds.
+  const poolOf = async (url: string) => {
+    const patient = createPool({ url, name: 'test', connections: 10, statementSeconds: 20 })
+    t.teardown(() => patient.end())
+    return patient
+  }
+  const fixture = await webhooksFixture(t, { logger, notifier: createClient(t, receiver.url), poolOf })
   const { rows, apply, pool, relay, sender } = fixture
   const findNode = async (tenant: string): Promise<string> => {
     const text = `select nodename || ':' || nodeport as node from citus_shards

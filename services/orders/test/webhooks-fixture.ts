@@ -1,10 +1,9 @@
 import type { Test } from 'tap'
-import type { OrdersOptions } from '../app.ts'
 import { build, type RequestOptions } from './build.ts'
 import { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
 
 /** Builds the application, with helpers that register webhooks, book and cancel. */
-export const webhooksFixture = async (t: Test, options: Partial<OrdersOptions> = {}) => {
+export const webhooksFixture = async (t: Test, options: Parameters<typeof build>[1] = {}) => {
   const app = await build(t, options)
   const call = (method: Parameters<typeof app.send>[0], path: string, body?: object, other: RequestOptions = {}) =>
     app.send(method, `/api/public/merchant/webhook${path}`, body, other)
