@@ -18,12 +18,18 @@ const readDistributionSql = (): string => {
   return text
 }
 
-/** Calls `act` with the superuser's address of the database `name` on each node, the coordinator first. */
-const onNodes = async (server: string, name: string, act: (url: string) => Promise<unknown>): Promise<void> => {
+/** Lists the superuser's addresses of the database `name` on each node, the coordinator first. */
+const listNodes = async (server: string, name: string): Promise<string[]> => {
   const listing = 'select nodename, nodeport from pg_dist_node order by groupid'
   const { rows } = await onServer(server, client => client.query(listing))
-  for (const { nodename, nodeport } of rows)
-    await act(Object.assign(new URL(server), { hostname: nodename, port: nodeport, pathname: name }).href)
+  return rows.map(
+    ({ nodename, nodeport }) =>
+      Object.assign(new URL(server), { hostname: nodename, port: nodeport, pathname: name }).href,
+  )
+}
+
+const onNodes = async (server: string, name: string, act: (url: string) => Promise<unknown>): Promise<void> => {
+  for (const url of await listNodes(server, name)) await act(url)
 }
 
 const run = (url: string, ...texts: string[]): Promise<void> =>
@@ -61,7 +67,8 @@ export const makeCitusTemplate = async (server: string, name: string, ownerUrl: 
 /** Creates a copy of the template on all nodes. */
 export const cloneOnCitus = async (server: string, template: string) => {
   const name = `${template}_${randomBytes(6).toString('hex')}`
-  const onEach = (text: string) => onNodes(server, 'postgres', url => run(url, text))
-  await onEach(`create database ${name} template ${template} owner ${template}_owner`)
+  const nodes = await listNodes(server, 'postgres')
+  const onEach = (text: string) => Promise.all(nodes.map(url => run(url, text)))
+  await onEach(`create database ${name} template ${template} owner ${template}_owner strategy file_copy`)
   return { name, drop: () => onEach(`drop database if exists ${name} with (force)`) }
 }

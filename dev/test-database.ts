@@ -41,10 +41,13 @@ export const makeTemplates = async (server: string): Promise<void> => {
     await migrate(ownerUrl, join(root, 'services', service, 'core/database/migrations'), formatTestName(service))
   }
   for (const chosen of ['all', 'none'] as const) await makeDemo(server, chosen)
-  if (citus) {
-    const { ownerUrl } = buildAddresses(citus, 'orders', formatTestName('orders'))
-    await makeCitusTemplate(citus, formatTestName('orders'), ownerUrl)
-  }
+}
+
+/** Creates the database that the tests on Citus clone, if there is a Citus. */
+export const makeTemplateOnCitus = async (): Promise<void> => {
+  if (!citus) return
+  const { ownerUrl } = buildAddresses(citus, 'orders', formatTestName('orders'))
+  await makeCitusTemplate(citus, formatTestName('orders'), ownerUrl)
 }
 
 type Chosen = 'all' | 'none'

@@ -6,7 +6,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { keepCompiled, root } from './settings.ts'
-import { makeTemplates } from './test-database.ts'
+import { makeTemplateOnCitus, makeTemplates, onCitus } from './test-database.ts'
 import { checks, chooseGroups, estimateGroup, type Group } from './test-files.ts'
 import { startTestPostgres } from './test-postgres.ts'
 import { type Result, runGroup, stopProcesses } from './test-processes.ts'
@@ -44,6 +44,15 @@ const report = (result: Result): void => {
   process.stdout.write(`[${results.length}/${total}] ${name} ${seconds.toFixed(1)} s${verdict}\n`)
 }
 
+const citus = { isReady: false, preparing: Promise.resolve() }
+const canStart = ({ words }: Group): boolean => citus.isReady || !words.includes(onCitus)
+
+/** Makes the template of Citus while other tests run. If that fails, so do its tests and, at last, the run. */
+const prepareCitus = (): void => {
+  citus.preparing = makeTemplateOnCitus().finally(() => (citus.isReady = true))
+  citus.preparing.catch(() => {})
+}
+
 /** Runs `jobs` processes side by side. Each takes the group with most work left for a process. */
 const runGroups = async (groups: readonly Group[], env: NodeJS.ProcessEnv): Promise<void> => {
   const processes = new Map<Group, number>()
@@ -53,8 +62,13 @@ const runGroups = async (groups: readonly Group[], env: NodeJS.ProcessEnv): Prom
     group.files.length > 0 && (countProcesses(group) === 0 || share(group) > secondsWorthAProcess)
   const work = async (): Promise<void> => {
     while (!isStopping) {
-      const [group] = groups.filter(isWorthwhile).toSorted((a, b) => share(b) - share(a))
-      if (!group) return
+      const left = groups.filter(isWorthwhile)
+      const [group] = left.filter(canStart).toSorted((a, b) => share(b) - share(a))
+      if (left.length === 0) return
+      if (!group) {
+        await citus.preparing.catch(() => {})
+        continue
+      }
       processes.set(group, countProcesses(group) + 1)
       await runGroup(group, env, report)
       processes.set(group, countProcesses(group) - 1)
@@ -88,7 +102,9 @@ try {
   }
   const { groups, last } = chooseGroups({ all: values.all, named: positionals, durations })
   total = [...groups, ...last].reduce((sum, { files }) => sum + files.length, 0)
+  if (groups.some(({ words }) => words.includes(onCitus))) prepareCitus()
   await runGroups(groups, env)
+  await citus.preparing
   await runGroups(last, env)
 } catch (error) {
   // The Postgres that is being stopped raises this error; throwing it here would leave that Postgres behind.
@@ -101,7 +117,7 @@ if (!isStopping) {
   mkdirSync(dirname(durationsPath), { recursive: true })
   writeFileSync(durationsPath, JSON.stringify(durations))
   if (values.all) {
-    const slowest = results.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10)
+    const slowest = results.toSorted((a, b) => b.seconds - a.seconds).slice(0, 30)
     process.stdout.write(
       `The slowest:\n${slowest.map(({ file, seconds }) => `  ${seconds.toFixed(1)} s ${file}\n`).join('')}`,
     )
