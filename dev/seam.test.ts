@@ -51,8 +51,8 @@ const without = async (service: string, names: readonly string[], use: () => Pro
 }
 
 /**
- * Checks the types of the service's product and of the tests that `tests` names. Returns what is wrong. Checks only what
- * has changed since the compiler wrote the file `state`, if it exists: that takes a third of the time.
+ * Checks the types of the service's product and of the tests that `tests` names, and returns what is wrong. After a
+ * check that wrote the file `state`, the compiler checks only what has changed since, in a third of the time.
  */
 const checkTypes = async (service: string, state: string, ...tests: string[]): Promise<string> => {
   const config = join(folder, 'tsconfig.seam.json')
