@@ -106,11 +106,16 @@ if (browser) {
     await page.getByRole('button', { name: 'Make a batch' }).click()
     await page.getByText('Waits for its release').waitFor()
     await show(t, 'payout-made')
+    await page.getByRole('button', { name: 'Show the accounts' }).click()
+    await page.getByText('0071234567').waitFor()
+    await show(t, 'payout-accounts')
     await page.getByRole('button', { name: 'Release to the bank' }).click()
     await page.getByText('Dilani Perera made it: a second person must release it.').waitFor()
     t.equal(opened.problems.splice(0).length, 1, 'the 422')
     const release = '/api/staff/payout/PAY-00001/release'
-    t.equal((await orders.send('POST', release, {}, { token: await staffOf('Ruwan') })).status, 200)
+    const second = { token: await staffOf('Ruwan') }
+    await orders.send('GET', '/api/staff/payout/PAY-00001/lines', undefined, second)
+    t.equal((await orders.send('POST', release, {}, second)).status, 200)
     await page.goto(`${url}#/payouts`)
     await panel('Batches').getByText('Released').waitFor()
     await panel('Batches').getByRole('link', { name: 'PAY-00001' }).click()

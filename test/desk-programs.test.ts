@@ -61,7 +61,16 @@ if (browser) {
     await saved
     await page.getByRole('button', { name: 'Delete' }).press('Enter')
     t.strictSame(await orders.rows('select events from webhook_endpoints'), [
-      { events: ['order.created', 'order.instructed', 'money.paid', 'invoice.submitted', 'invoice.deposited'] },
+      {
+        events: [
+          'order.created',
+          'order.instructed',
+          'money.paid',
+          'invoice.submitted',
+          'invoice.deposited',
+          'bank_account.changed',
+        ],
+      },
     ])
     await page.keyboard.press('Enter')
     await page.getByText('There are no webhooks yet.').waitFor()

@@ -46,6 +46,8 @@ const operations: Record<Name, string[]> = {
     ...['POST /api/staff/cash/handover/{handover_id}/settle', 'POST /api/staff/cash/deposit'],
     ...['GET', 'POST'].map(method => `${method} /api/staff/merchant/{merchant_id}/bank-account`),
     'POST /api/staff/merchant/{merchant_id}/bank-account/confirm',
+    'GET /api/staff/merchant/{merchant_id}/bank-account/details',
+    ...['GET shop/bank-account', 'POST shop/bank-account/object', 'GET /api/staff/payout/{batch_no}/lines'],
     ...['GET /api/staff/payout', 'POST /api/staff/payout', 'GET /api/staff/order/{waybill}/money'],
     'GET /api/staff/payout/{batch_no}',
     ...['release', 'cancel', 'fail', 'settle'].map(step => `POST /api/staff/payout/{batch_no}/${step}`),

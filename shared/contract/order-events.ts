@@ -131,12 +131,25 @@ const exampleEvent: OrderEvent = {
 }
 
 /**
- * Lists the events that say that a merchant got an invoice, and that it was paid. They are sent only for a merchant
- * with a phone number: version 0.2.0 does not know them.
+ * Lists the events that say that a merchant got an invoice, that it was paid, and that the merchant's bank account
+ * changed. They are sent only for a merchant with a phone number: version 0.2.0 does not know them.
  */
-export const invoiceEvents = ['invoice.submitted', 'invoice.deposited'] as const
+export const merchantEvents = ['invoice.submitted', 'invoice.deposited', 'bank_account.changed'] as const
 
-export const isInvoiceEvent = (type: string): boolean => invoiceEvents.some(known => known === type)
+export const isMerchantEvent = (type: string): boolean => merchantEvents.some(known => known === type)
+
+/** Describes a new bank account as orders sends it to the notifier, which writes to the merchant. */
+const AccountSnapshot = component('BankAccountSnapshot', {
+  merchant_name: Type.String(),
+  /** null: the merchant no longer has a phone number. */
+  merchant_phone: nullable,
+  version: Type.String(),
+  bank: Type.String(),
+  last_four: Type.String(),
+  /** Is the end of the time to object, in the company's time zone. */
+  object_until: Type.String({ maxLength: 30 }),
+  time_zone: Type.Optional(Type.String({ maxLength: 64 })),
+})
 
 /** Describes an invoice as orders sends it to the notifier, which writes to the merchant. */
 export const InvoiceSnapshot = component('InvoiceSnapshot', {
@@ -158,11 +171,15 @@ export const InvoiceSnapshot = component('InvoiceSnapshot', {
 })
 export type InvoiceSnapshot = Static<typeof InvoiceSnapshot>
 
+export type MerchantSnapshot = InvoiceSnapshot | Static<typeof AccountSnapshot>
+
 /** Lists the names of the fields that a template may name, in the order of the schema. */
-export const listInvoiceFields = (event: string): string[] => {
+export const listMerchantFields = (event: string): string[] => {
   const others = event === 'invoice.submitted' ? ['paid_on', 'bank_reference'] : ['object_until']
-  const hidden = ['merchant_phone', 'time_zone', ...others]
-  return Object.keys(InvoiceSnapshot.properties).filter(name => !hidden.includes(name))
+  const hidden = ['merchant_phone', 'time_zone', 'version']
+  if (event === 'bank_account.changed')
+    return Object.keys(AccountSnapshot.properties).filter(name => !hidden.includes(name))
+  return Object.keys(InvoiceSnapshot.properties).filter(name => ![...hidden, ...others].includes(name))
 }
 
 const defineInvoiceEvent = <EventType extends string>(title: string, type: EventType) =>
@@ -175,12 +192,24 @@ const defineInvoiceEvent = <EventType extends string>(title: string, type: Event
   })
 
 /** Is delivered at least once, as each event is, with the same `id`. */
-const SubmittedEvent = defineInvoiceEvent('InvoiceSubmittedEvent', invoiceEvents[0])
-const DepositedEvent = defineInvoiceEvent('InvoiceEvent', invoiceEvents[1])
+const SubmittedEvent = defineInvoiceEvent('InvoiceSubmittedEvent', merchantEvents[0])
+const DepositedEvent = defineInvoiceEvent('InvoiceEvent', merchantEvents[1])
+const AccountEvent = component('BankAccountEvent', {
+  id: OrderEvent.properties.id,
+  type: Type.Literal(merchantEvents[2]),
+  happened_at: UtcTime,
+  bank_account: AccountSnapshot,
+  traceparent: OrderEvent.properties.traceparent,
+})
 export type InvoiceEvent = Static<typeof SubmittedEvent> | Static<typeof DepositedEvent>
-export type CourierEvent = OrderEvent | InvoiceEvent
+type MerchantEvent = InvoiceEvent | Static<typeof AccountEvent>
+export type CourierEvent = OrderEvent | MerchantEvent
 
 export const isOrderEvent = (event: CourierEvent): event is OrderEvent => 'order' in event
+
+/** Returns what an event about a merchant is about. */
+export const readMerchantSubject = (event: MerchantEvent): MerchantSnapshot =>
+  'invoice' in event ? event.invoice : event.bank_account
 
 export const maxEventsPerRequest = 500
 /** Limits the bytes of JSON that the events of a request have; a single event may exceed the limit. */
@@ -190,7 +219,7 @@ export const maxEventBytesPerRequest = 1_048_576
 export const CourierEvents = Type.Object(
   {
     tenant: Type.String({ minLength: 1, maxLength: 63 }),
-    events: Type.Array(Type.Union([OrderEvent, SubmittedEvent, DepositedEvent]), {
+    events: Type.Array(Type.Union([OrderEvent, SubmittedEvent, DepositedEvent, AccountEvent]), {
       minItems: 1,
       maxItems: maxEventsPerRequest,
     }),

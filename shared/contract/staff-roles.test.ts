@@ -57,6 +57,7 @@ const table: [roles: string[], operations: string[]][] = [
       ...['listAllInvoices', 'getAnyInvoice', 'getAnyCreditNote', 'makeInvoices', 'submitInvoice', 'approveInvoice'],
       ...['rejectInvoice', 'cancelInvoice', 'payCharges', 'settleDispute', 'compensateParcel', 'getBankAccount'],
       ...['changeBankAccount', 'confirmBankAccount', 'getPayRun', 'makePayoutBatch', 'getPayoutBatch'],
+      ...['seeBankAccount', 'listPayoutLines'],
       ...['listCorrections', 'makeCorrection', 'approveCorrection', 'rejectCorrection'],
       ...['releasePayoutBatch', 'cancelPayoutBatch', 'failPayouts', 'settlePayoutBatch'],
     ],

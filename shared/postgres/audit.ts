@@ -45,8 +45,8 @@ export type Action =
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `parcel.${'compensated'}`
   | `correction.${'made' | 'approved' | 'rejected'}`
-  | `bank_account.${'changed' | 'confirmed'}`
-  | `payout.${'made' | 'released' | 'cancelled' | 'failed' | 'settled' | 'read'}`
+  | `bank_account.${'changed' | 'read' | 'confirmed' | 'objected'}`
+  | `payout.${'made' | 'released' | 'cancelled' | 'failed' | 'settled' | 'seen' | 'read'}`
   | `cash.${'handed_over' | 'transferred' | 'settled' | 'deposited'}`
   | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited'}`
   | `invoice.${'charges_paid' | 'disputed' | 'dispute_settled'}`

@@ -1,9 +1,10 @@
 // Shows the money of a parcel and of a merchant, for their screens.
+import { Act } from '../../kit/actions.js'
 import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form } from '../../kit/form.js'
 import { companyMoney, named, smallest, t } from '../../kit/i18n.js'
 import { lineColumns } from '../../kit/money.js'
-import { html } from '../../kit/preact.js'
+import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
 import { Badge, Facts, Live, Panel, ParcelLink, Table, Time, useLive } from '../../kit/ui.js'
 import { Statement } from './statement.js'
@@ -74,6 +75,18 @@ export const MerchantMoney = ({ id }) => {
     ${may('getBankAccount') && html`<${Account} path=${`${path}/bank-account`} />`}`
 }
 
+/** Shows the account that a second person is to check, then asks for its whole number. */
+const Confirm = ({ path, onDone }) => {
+  const [seen, setSeen] = useState(/** @type {any} */ (null))
+  const see = async () => setSeen((await callOrders(`${path}/details`)).data)
+  if (!seen) return html`<div class="row"><${Act} run=${see}>${t('account.see')}<//></div>`
+  const shown = ['bank', 'branch', 'holder', 'number'].map(name => [t(`account.${name}`), seen[name]])
+  const number = { name: 'number', label: t('account.retype'), hint: t('account.retype_hint') }
+  return html`<${Facts} of=${Object.fromEntries(shown)} />
+    <${Form} id="confirm" fields=${[{ ...number, required: true, maxlength: 34 }]} submit=${t('account.confirm')}
+      path=${`${path}/confirm`} toBody=${entered => ({ ...entered, version: seen.version })} onDone=${onDone} />`
+}
+
 const Account = ({ path }) => {
   const account = useLive(signal => callOrders(path, { signal }), 0, [path])
   const toBody = ({ branch, ...body }) => ({ ...body, ...(branch && { branch }) })
@@ -83,16 +96,17 @@ const Account = ({ path }) => {
     required: name !== 'branch',
     maxlength: 100,
   }))
-  const confirmation = [{ name: 'last_four', label: t('account.last_four'), required: true, maxlength: 4 }]
   return html`<${Panel} title=${t('account')}>
     <${Live} of=${account} lines=${2}>${({ data }) =>
       data
         ? html`<p>…${data.last_four} <span class="soft">${data.changed_by}, <${Time} at=${data.changed_at} /></span></p>
           ${
-            data.confirmed_by
-              ? html`<p>${t('account.confirmed', { by: data.confirmed_by })} <${Time} at=${data.usable_at} /></p>`
-              : html`<${Form} id="confirm" fields=${confirmation} submit=${t('account.confirm')}
-                  path=${`${path}/confirm`} onDone=${account.reload} />`
+            data.objected_at
+              ? html`<p class="notice">${t('account.objected', { reason: data.objection })}</p>`
+              : data.confirmed_by
+                ? html`<p>${t('account.confirmed', { by: data.confirmed_by })} <${Time} at=${data.usable_at} /></p>`
+                : may('confirmBankAccount') &&
+                  html`<${Confirm} key=${data.version} path=${path} onDone=${account.reload} />`
           }`
         : html`<p class="empty">${t('account.none')}</p>`}<//>
     <${FoldedForm} title=${t('account.change')} hint=${t('account.hint')} id="account" fields=${fields}

@@ -3,7 +3,7 @@ import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form, usePost } from '../../kit/form.js'
 import { companyMoney, named, number, t } from '../../kit/i18n.js'
 import { saveDocument } from '../../kit/money.js'
-import { html } from '../../kit/preact.js'
+import { html, useState } from '../../kit/preact.js'
 import { Badge, column, Facts, Live, Panel, Table, Time, Two, useLive } from '../../kit/ui.js'
 import { reasonField } from './money.js'
 
@@ -62,14 +62,31 @@ const List = () => {
     <//>`
 }
 
+const lineColumns = () => [
+  column(t('invoice.no'), row => html`<${InvoiceLink} no=${row.invoice_no} />`),
+  column(t('merchant'), row => row.merchant_name),
+  column(t('account.bank'), row => html`<${Two} first=${row.bank} second=${row.branch} />`),
+  column(t('account.holder'), row => html`<${Two} first=${row.holder} second=${row.number} />`),
+  column(t('cash.amount'), row => companyMoney(row.amount), 'number'),
+]
+
+/** Shows what a batch pays to which accounts, then offers its release. */
+const Release = ({ path, onDone }) => {
+  const post = usePost()
+  const [lines, setLines] = useState(/** @type {any} */ (null))
+  const see = async () => setLines((await callOrders(`${path}/lines`)).data)
+  if (!lines) return html`<div class="row"><${Act} kind="primary" run=${see}>${t('payout.see')}<//></div>`
+  return html`<${Table} caption=${t('payout.see')} columns=${lineColumns()} rows=${lines} id="invoice_no" />
+    <div class="row"><${Act} kind="primary" run=${() => post(`${path}/release`, {}).then(onDone)}>
+      ${t('payout.release')}<//></div>`
+}
+
 /** Offers what may be done with a batch. */
 const Steps = ({ batch, path, onDone }) => {
-  const post = usePost()
   if (batch.state === 'made')
     return html`<div class="stack">
       <p class="soft">${t('payout.second', { name: batch.made_by })}</p>
-      <div class="row"><${Act} kind="primary" run=${() => post(`${path}/release`, {}).then(onDone)}>
-        ${t('payout.release')}<//></div>
+      <${Release} path=${path} onDone=${onDone} />
       <${FoldedForm} title=${t('invoice.cancel')} id="cancel" fields=${[reasonField()]} path=${`${path}/cancel`}
         onDone=${onDone} /></div>`
   if (batch.state !== 'released') return null

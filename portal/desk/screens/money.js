@@ -1,9 +1,10 @@
 import { callOrders } from '../../kit/api.js'
-import { money, t } from '../../kit/i18n.js'
+import { FoldedForm } from '../../kit/form.js'
+import { dateTime, money, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
-import { getSession } from '../../kit/session.js'
-import { Badge, column, Facts, Live, Panel, useLive } from '../../kit/ui.js'
+import { getSession, may } from '../../kit/session.js'
+import { Badge, column, Facts, Live, Panel, Time, useLive } from '../../kit/ui.js'
 import { Actions, Invoice } from './invoice.js'
 
 const places = ['with_riders', 'at_office', 'banked', 'waiting', 'held']
@@ -18,6 +19,30 @@ const showBalance = ({ currency, next_payment: next, ...data }) => {
     ),
     [t('money.next_payment')]: next && `${next.on}: ${money(next.amount, currency)}`,
   }
+}
+
+/** Shows the account to which the merchant is paid, and lets the merchant object to a new one. */
+const Account = () => {
+  const account = useLive(signal => callOrders('/bank-account', { signal }), 60)
+  const show = data => ({
+    [t('account')]: `…${data.last_four}`,
+    [t('account.changed')]: html`<${Time} at=${data.changed_at} />`,
+  })
+  const reason = { name: 'reason', label: t('invoice.reason'), required: true, maxlength: 500 }
+  const isNew = data => !data.objected_at && new Date(data.usable_at) > new Date()
+  return html`<${Live} of=${account} lines=${1}>${({ data }) =>
+    data &&
+    html`<${Panel} title=${t('account')}><${Facts} of=${show(data)} />
+      ${data.objected_at && html`<p class="notice">${t('account.objected', { reason: data.objection })}</p>`}
+      ${
+        isNew(data) &&
+        html`<p class="notice">${t('account.hint', { until: dateTime(data.usable_at) })}</p>
+        ${
+          may('objectToBankAccount') &&
+          html`<${FoldedForm} title=${t('account.object')} id="object" fields=${[reason]} path="/bank-account/object"
+            toBody=${entered => ({ ...entered, version: data.version })} onDone=${account.reload} />`
+        }`
+      }<//>`}<//>`
 }
 
 /** Shows how much the company owes the merchant, and the invoices. */
@@ -37,6 +62,7 @@ const Overview = () => {
   return html`<h1 tabindex="-1">${t('menu.money')}</h1>
     <${Panel} title=${t('money.title')}><${Live} of=${balance} lines=${6}>
       ${({ data }) => html`<${Facts} of=${showBalance(data)} />`}<//><//>
+    ${may('getOwnBankAccount') && html`<${Account} />`}
     <${Panel} title=${t('menu.invoices')}>
       <${Rows} of=${list} lines=${3} caption=${t('menu.invoices')} columns=${columns()} id="invoice_no"
         empty=${t('money.empty')} /><//>`

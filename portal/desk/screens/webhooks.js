@@ -14,6 +14,7 @@ const events = [
   'money.paid',
   'invoice.submitted',
   'invoice.deposited',
+  'bank_account.changed',
 ]
 const all = Object.fromEntries(events.map(name => [name, 'true']))
 

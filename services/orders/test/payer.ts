@@ -14,7 +14,7 @@ export const preparePayer = async ({ send, rows, staffOf }: Fixture) => {
   const details = { bank: 'Bank of Ceylon', holder: 'Lanka Shoes', number: '0071234567' }
   for (const { id } of await rows(`select merchant_id as id from merchants where tenant_id = 'demo'`)) {
     await post(`/merchant/${id}/bank-account`, details)
-    await post(`/merchant/${id}/bank-account/confirm`, { last_four: '4567' }, second)
+    await post(`/merchant/${id}/bank-account/confirm`, { version: 1, number: details.number }, second)
   }
   await rows(`update bank_accounts set changed_at = '2026-01-01'`)
   return async (invoice_nos: string[], bank_reference: string, paid_on: string) => {
@@ -24,6 +24,7 @@ export const preparePayer = async ({ send, rows, staffOf }: Fixture) => {
     const { batch_no } = made.body.data
     await rows('update payout_batches set made_at = least(made_at, $1::date) where batch_no = $2', [paid_on, batch_no])
     const path = `/payout/${batch_no}`
+    await send('GET', `/api/staff${path}/lines`, undefined, { token: second })
     await post(`${path}/release`, {}, second)
     return post(`${path}/settle`, { bank_reference, paid_on })
   }

@@ -54,7 +54,9 @@ export const accountant = (client: Client): Act => {
     const path = `/merchant/${merchant}/bank-account`
     const details = { bank: 'Bank of Ceylon', holder: 'Lanka Shoes', number: '0071234567' }
     await insist('change an account', name, path, { body: details, key: name })
-    await second.insist('confirm an account', name, `${path}/confirm`, { body: { last_four: '4567' } })
+    const { data } = await call('read', `${name}-read`, path)
+    const { version } = (data ?? { version: 1 }) as { version: number }
+    await second.insist('confirm an account', name, `${path}/confirm`, { body: { version, number: details.number } })
     await bed.courier.rows('orders', `update bank_accounts set changed_at = changed_at - interval '48 hours'`)
   }
   const pay = async (name: string) => {
@@ -71,7 +73,10 @@ export const accountant = (client: Client): Act => {
     const batch = batches.find(({ state }) => state === 'made' || state === 'released')
     if (!batch) return due.length > 0 && insist('batch', name, '/payout', { body: { all: true }, key: name })
     const path = `/payout/${batch.batch_no}`
-    if (batch.state === 'made') return second.insist('release', name, `${path}/release`, { body: {}, key: name })
+    if (batch.state === 'made') {
+      await second.call('read', `${name}-lines`, `${path}/lines`)
+      return second.insist('release', name, `${path}/release`, { body: {}, key: name })
+    }
     await act('pay', name, `${path}/settle`, { bank_reference: name, paid_on: '2026-02-19' })
   }
   return n => pick([handOver, handOver, handOver, deposit, makeInvoices, decide, decide, pay], chance)(`${who}-${n}`)

@@ -403,6 +403,26 @@ t.test('a paid invoice makes a message to its merchant, about no parcel', async 
   t.match((await call('GET', `/api/messages?to=0112345678`)).body.data, [{ waybill_number: 'DM00000001' }, { id }])
 })
 
+t.test('a new bank account makes a message to its merchant', async t => {
+  const rule = {
+    ...{ on: 'bank_account.changed', template: 'order_delivered', language: 'en_US' },
+    body: ['{{bank}} {{last_four}}', '{{object_until}}'],
+  }
+  const { deliver, queued } = await prepare(t, {}, [rule])
+  const bank_account = {
+    ...{ merchant_name: 'Lanka Shoes', merchant_phone: '0112345678', version: '2', bank: 'Bank of Ceylon' },
+    ...{ last_four: '4567', object_until: '2026-02-21 10:00', time_zone: 'Asia/Colombo' },
+  }
+  const event = { id: 'a', type: 'bank_account.changed', happened_at: new Date().toISOString(), bank_account }
+  const silent = { ...event, id: 'b', bank_account: { ...bank_account, merchant_phone: null } }
+  t.match((await deliver([event, silent])).body.data, { taken: 2 })
+  const parameters = ['Bank of Ceylon 4567', '2026-02-21 10:00'].map(text => ({ text }))
+  t.match(await queued(), [{ recipient: '94112345678', template: { components: [{ parameters }] } }])
+  t.equal((await queued()).length, 1)
+  const bad = { ...event, id: 'c', bank_account: { ...bank_account, merchant_name: '\u0000' } }
+  t.match((await deliver([bad])).body.errors, { 'events.0.bank_account.merchant_name': [] })
+})
+
 t.test('a person who opted out gets no message about an invoice, and the rule’s hours apply', async t => {
   const rule = {
     on: 'invoice.deposited',

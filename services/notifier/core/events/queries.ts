@@ -1,7 +1,9 @@
 import {
   type CourierEvent,
+  isOrderEvent,
   type OrderSnapshot,
   orderEventTypes,
+  readMerchantSubject,
   takenBackEvent,
 } from '@courier/shared/contract/order-events.ts'
 import type { SentMessages } from '@courier/shared/contract/sent-messages.ts'
@@ -16,7 +18,7 @@ export interface EventError {
 }
 
 export const readSubject = (event: CourierEvent): Partial<OrderSnapshot> & { merchant_name: string } =>
-  'order' in event ? event.order : event.invoice
+  isOrderEvent(event) ? event.order : readMerchantSubject(event)
 
 /** Stores the time zone that orders sends with each event, if Node and Postgres know it. Returns the tenant's. */
 export const learnTimeZone = async (tx: Tx, tenant: string, known: string | null, events: readonly CourierEvent[]) => {

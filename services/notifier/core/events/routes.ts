@@ -155,7 +155,10 @@ const refuseBadTexts = ({ tenant, events }: CourierEvents): void => {
       [`events.${index}.id`, event.id],
       [`events.${index}.order.waybill_number`, waybill_number],
       [`events.${index}.order.status_key`, status_key],
-      [`events.${index}.${'order' in event ? 'order' : 'invoice'}.merchant_name`, merchant_name],
+      [
+        `events.${index}.${['order', 'invoice', 'bank_account'].find(name => name in event)}.merchant_name`,
+        merchant_name,
+      ],
     ]
   })
   const bad = [['tenant', tenant], ...texts].filter(([, text = '']) => isBadText(text))

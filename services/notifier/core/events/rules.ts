@@ -1,5 +1,11 @@
 import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
-import { type CourierEvent, isOrderEvent, isStatusEvent, isUnderWay } from '@courier/shared/contract/order-events.ts'
+import {
+  type CourierEvent,
+  isOrderEvent,
+  isStatusEvent,
+  isUnderWay,
+  readMerchantSubject,
+} from '@courier/shared/contract/order-events.ts'
 import type { Hours } from '../messages/hours.ts'
 import { fill, fillFrom, toSource } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
@@ -9,7 +15,7 @@ import type { Rule } from './queries.ts'
 /** Returns true if the event fires the rule. A rule on a status fires when an order gets it, by creation or a move. */
 export const fires = (rule: Rule, event: CourierEvent): boolean => {
   // The merchant may no longer have a phone number.
-  if (!isOrderEvent(event)) return rule.event === event.type && event.invoice.merchant_phone !== null
+  if (!isOrderEvent(event)) return rule.event === event.type && readMerchantSubject(event).merchant_phone !== null
   return rule.event === event.type || (isStatusEvent(event.type) && rule.event === event.order.status_key)
 }
 
@@ -34,7 +40,8 @@ const isReply = ({ event }: Rule): boolean => actionOutcomes.some(outcome => eve
 
 /**
  * Returns the rule's message. A message about an order goes to its customer, from `phoneNumberId`, the number of the
- * button in question. A message about a paid invoice goes to its merchant, and no edit of an order changes it.
+ * button in question. A message about an invoice or a bank account goes to its merchant; no edit of an order changes
+ * it.
  */
 export const makeMessage = (
   rule: Rule,
@@ -49,8 +56,10 @@ export const makeMessage = (
     hours: hours ? { between: hours, timeZone } : undefined,
   }
   const content: Content = rule.text === null ? toTemplate(rule) : { text: rule.text }
-  if (!isOrderEvent(event))
-    return { ...settings, to: event.invoice.merchant_phone ?? '', template: fill(content, event.invoice) }
+  if (!isOrderEvent(event)) {
+    const subject = readMerchantSubject(event)
+    return { ...settings, to: subject.merchant_phone ?? '', template: fill(content, subject) }
+  }
   const { order } = event
   const { within_minutes: minutes } = rule
   const source = toSource(content, order, true)

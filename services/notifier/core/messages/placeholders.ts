@@ -1,8 +1,8 @@
 import {
-  type InvoiceSnapshot,
-  invoiceEvents,
-  isInvoiceEvent,
-  listInvoiceFields,
+  isMerchantEvent,
+  listMerchantFields,
+  type MerchantSnapshot,
+  merchantEvents,
   type OrderSnapshot,
   orderFields,
 } from '@courier/shared/contract/order-events.ts'
@@ -17,9 +17,9 @@ import {
 
 const placeholder = /\{\{([^{}]*)\}\}/g
 
-type Values = OrderSnapshot | InvoiceSnapshot
+type Values = OrderSnapshot | MerchantSnapshot
 
-const fields = [...orderFields, ...invoiceEvents.flatMap(listInvoiceFields)]
+const fields = [...orderFields, ...merchantEvents.flatMap(listMerchantFields)]
 const isField = (name: string): boolean => fields.includes(name)
 
 /** Are filled in when a message that others may join leaves. */
@@ -32,10 +32,10 @@ export const hasPlaceholder = (text: string): boolean => text.search(placeholder
 /** Returns true if a `{{` or `}}` is left outside placeholders: it would be sent literally. */
 export const isOpenPlaceholder = (text: string): boolean => /\{\{|\}\}/.test(text.replace(placeholder, ''))
 
-/** Returns the error of a text that names unknown fields; undefined when the order or invoice has them all. */
+/** Returns the error of a text that names unknown fields; undefined when the order, invoice or account has them all. */
 export const placeholderError = (text: string, event = '', isPerPerson = false): string | undefined => {
-  const [what, known]: [string, string[]] = isInvoiceEvent(event)
-    ? ['An invoice', listInvoiceFields(event)]
+  const [what, known]: [string, string[]] = isMerchantEvent(event)
+    ? [event.startsWith('invoice.') ? 'An invoice' : 'A bank account', listMerchantFields(event)]
     : ['An order', [...orderFields, ...(isPerPerson ? groupFields : [])]]
   const unknown = listNames(text).filter(name => !known.includes(name))
   if (unknown.length === 0) return undefined
@@ -156,7 +156,7 @@ export const fillFrom = ({ content, event }: Source, order: OrderSnapshot) => {
   return { template: missing === undefined ? fill(content, values) : content, missing }
 }
 
-export const fill = (content: Content, order: OrderSnapshot | InvoiceSnapshot): Content =>
+export const fill = (content: Content, order: Values): Content =>
   isPlain(content)
     ? { text: fillLines(content.text, order) }
     : { ...content, components: content.components.map(component => fillComponent(component, order)) }

@@ -28,6 +28,13 @@ t.test('a rule on invoice.deposited names fields of invoices, supersedes nothing
   t.match(validationErrors(rule('invoice.submitted', { body: ['{{paid_on}}'] })), {
     'rules.0.body.0': [/^An invoice has no field {{paid_on}}/],
   })
+  t.strictSame(
+    validationErrors(rule('bank_account.changed', { body: ['{{bank}} {{last_four}} {{object_until}}'] })),
+    {},
+  )
+  t.match(validationErrors(rule('bank_account.changed', { body: ['{{number}}'] })), {
+    'rules.0.body.0': ['A bank account has no field {{number}}. It has merchant_name, bank, last_four, object_until.'],
+  })
   const buttons = [{ index: 0, action: 'call_me' }]
   t.strictSame(
     validationErrors(rule('order.created'), rule('invoice.deposited', { buttons, supersedes: ['order.created'] })),

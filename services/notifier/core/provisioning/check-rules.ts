@@ -1,4 +1,4 @@
-import { isInvoiceEvent, takenBackEvent } from '@courier/shared/contract/order-events.ts'
+import { isMerchantEvent, takenBackEvent } from '@courier/shared/contract/order-events.ts'
 import type { Rule } from '../events/queries.ts'
 import { nameRule } from '../events/rules.ts'
 import { placeholderError } from '../messages/placeholders.ts'
@@ -25,7 +25,7 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
     checkButtons(rule, `rules.${index}`, add)
     checkPlaceholders(rule, `rules.${index}`, add, rule.on, rule.per)
     checkWindow(rule, `rules.${index}`, add)
-    if (isInvoiceEvent(rule.on)) checkInvoiceRule(rule, `rules.${index}`, add)
+    if (isMerchantEvent(rule.on)) checkMerchantRule(rule, `rules.${index}`, add)
     if (rule.body && rule.named_body) add(`rules.${index}`, 'A rule has one body: body or named_body.')
     if (listMedia(rule).length + Number((rule.header ?? []).length > 0) > 1)
       add(
@@ -72,7 +72,7 @@ const checkWindow = (rule: GivenRule, path: string, add: Add): void => {
     add(`${path}.${per ? 'within' : 'per'}`, 'A rule with one of per and within has both.')
   if (hours !== undefined && (readMinutes(within) ?? 0) >= hours * 60)
     add(`${path}.within`, 'The within field must be less than expires_after_hours.')
-  if (per && isInvoiceEvent(on)) add(`${path}.per`, `A rule on ${on} concerns no parcels.`)
+  if (per && isMerchantEvent(on)) add(`${path}.per`, `A rule on ${on} concerns no parcels.`)
   for (const [position, { action }] of buttons.entries())
     if (per && action !== undefined)
       add(`${path}.buttons.${position}.action`, 'A rule per person has no actions: a press concerns one parcel.')
@@ -92,8 +92,8 @@ const checkPlaceholders = (value: unknown, path: string, add: Add, event: string
     for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add, event, per)
 }
 
-/** Checks a rule on invoices: its messages concern no parcel, so it supersedes no messages and offers no actions. */
-const checkInvoiceRule = ({ on, supersedes, buttons = [] }: GivenRule, path: string, add: Add): void => {
+/** Checks a rule that writes to merchants: without a parcel, it supersedes no messages and offers no actions. */
+const checkMerchantRule = ({ on, supersedes, buttons = [] }: GivenRule, path: string, add: Add): void => {
   if (supersedes) add(`${path}.supersedes`, `A rule on ${on} supersedes no messages.`)
   for (const [position, { action }] of buttons.entries())
     if (action !== undefined) add(`${path}.buttons.${position}.action`, `A rule on ${on} has no actions.`)

@@ -72,8 +72,8 @@ const outcomes = [...actionOutcomes, 'accepted', 'declined'].join('|')
 const EventName = Type.String({
   maxLength: 80,
   // Includes the pattern of status keys that orders accepts in a tenant's file.
-  pattern: `^(order\\.created|order\\.status_changed|invoice\\.(submitted|deposited)|[a-z0-9][a-z0-9_-]{0,62}|[a-z][a-z0-9_]{0,62}\\.(${outcomes}))$`,
-  must: 'be order.created, order.status_changed, invoice.submitted, invoice.deposited, a status key such as key_13, or an outcome such as confirm_order.done',
+  pattern: `^(order\\.created|order\\.status_changed|invoice\\.(submitted|deposited)|bank_account\\.changed|[a-z0-9][a-z0-9_-]{0,62}|[a-z][a-z0-9_]{0,62}\\.(${outcomes}))$`,
+  must: 'be order.created, order.status_changed, invoice.submitted, invoice.deposited, bank_account.changed, a status key such as key_13, or an outcome such as confirm_order.done',
 })
 
 /** Turns an event into a message; its texts may name fields of the order or invoice, such as {{customer_name}}. */

@@ -10,4 +10,5 @@ export const changeTypes = [
   'money.paid',
   'invoice.submitted',
   'invoice.deposited',
+  'bank_account.changed',
 ] as const

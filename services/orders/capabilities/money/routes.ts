@@ -6,7 +6,7 @@ import { correctionRoutes } from './corrections/correction-routes.ts'
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
 import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoices/invoice-routes.ts'
 import { balanceRoutes, merchantBalanceRoutes } from './ledger/balance-routes.ts'
-import { bankAccountRoutes } from './payouts/bank-account-routes.ts'
+import { bankAccountRoutes, merchantBankAccountRoutes } from './payouts/bank-account-routes.ts'
 import { payoutRoutes } from './payouts/payout-routes.ts'
 
 interface MerchantMoneyOptions extends InvoiceOptions {
@@ -19,6 +19,7 @@ export const merchantMoneyRoutes: FastifyPluginAsync<MerchantMoneyOptions> = asy
   await app.register(balanceRoutes, options)
   await app.register(parcelMoneyRoutes, options)
   await app.register(merchantInvoiceRoutes, options)
+  await app.register(merchantBankAccountRoutes, options)
 }
 
 interface CompanyMoneyOptions extends InvoiceOptions {

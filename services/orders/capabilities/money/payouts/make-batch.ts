@@ -77,7 +77,8 @@ const insertBatch = async (
   const values = [amounts, taken[0]?.currency, keyId, sealed, maker, now]
   await tx.client.query(insertSql, [tenant, batch_no, ...values])
   const lastFours = taken.map(({ last_four }) => last_four)
-  await tx.client.query(insertItemsSql, [tenant, batch_no, ids, amounts, lastFours])
+  const versions = taken.map(({ version }) => version)
+  await tx.client.query(insertItemsSql, [tenant, batch_no, ids, amounts, lastFours, versions])
   return batch_no
 }
 
@@ -88,9 +89,10 @@ const insertSql = `
   select $1, $2, sum(amount), count(*), $4, $5, $6, $7, $8 from unnest($3::numeric[]) as amount returning tenant_id`
 
 const insertItemsSql = `
-  insert into payout_items (tenant_id, batch_no, invoice_id, amount, last_four)
-  select $1, $2, invoice_id, amount, last_four
-  from unnest($3::uuid[], $4::numeric[], $5::text[]) as taken (invoice_id, amount, last_four) returning tenant_id`
+  insert into payout_items (tenant_id, batch_no, invoice_id, amount, last_four, account_version)
+  select $1, $2, invoice_id, amount, last_four, account_version
+  from unnest($3::uuid[], $4::numeric[], $5::text[], $6::integer[])
+    as taken (invoice_id, amount, last_four, account_version) returning tenant_id`
 
 export interface SealedFile {
   readonly batch_no: string

@@ -1,9 +1,11 @@
+import type { Keyring } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, checkEach, refuseAny } from '../../../core/actions/action.ts'
 import { isoTime } from '../../../core/database/iso-time.ts'
 import type { Tx } from '../../../core/database/tables.ts'
 import { isNumber } from '../invoices/invoices.ts'
 import { nullable, sum } from '../ledger/fields.ts'
+import { type AccountDetails, type AccountReference, readDetails } from './bank-accounts.ts'
 
 // Reads and locks batches of payments (docs/money.md#the-pay-run).
 
@@ -82,11 +84,22 @@ export const findBatch = async (tx: Tx, tenant: string, number: string): Promise
 }
 
 const itemsSql = `
-  select invoice_no, invoice_ref_no, merchants.name as merchant_name, amount::float8, last_four, item.state, item.reason
+  select invoices.merchant_id::text, account_version as version, invoice_no,
+    invoice_ref_no, merchants.name as merchant_name, amount::float8, last_four, item.state, item.reason
   from payout_items item
     join invoices on invoices.tenant_id = item.tenant_id and invoices.invoice_id = item.invoice_id
     join merchants on merchants.tenant_id = invoices.tenant_id and merchants.merchant_id = invoices.merchant_id
   where item.tenant_id = $1 and batch_no = $2 order by item.invoice_id`
+
+/** Reads what a batch pays, each item with the account that its file has, unless no key opens that. */
+export const readBatchLines = async (tx: Tx, keyring: Keyring, tenant: string, number: string) => {
+  const batch = await findBatch(tx, tenant, number)
+  if (!batch) return undefined
+  const { rows } = await tx.client.query<Static<typeof Item> & AccountReference>(itemsSql, [tenant, batch.batch_no])
+  const lines: (Static<typeof Item> & Partial<AccountDetails>)[] = []
+  for (const row of rows) lines.push({ ...row, ...(await readDetails(tx, keyring, tenant, row)) })
+  return lines
+}
 
 export const unknownBatch = { kind: 'unknown', what: 'batch' } as const
 

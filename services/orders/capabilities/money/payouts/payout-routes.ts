@@ -10,8 +10,9 @@ import { addAction } from '../../../core/actions/action.ts'
 import type { Tx } from '../../../core/database/tables.ts'
 import { formatField, jsonOrCsv, sendFile } from '../papers/csv.ts'
 import { requireKeys } from './bank-account-routes.ts'
+import { AccountDetails } from './bank-accounts.ts'
 import { FileRow, makeBatch, NewBatch, openFile, readFile } from './make-batch.ts'
-import { Batch, BatchWithItems, findBatch, listBatches } from './payout-batches.ts'
+import { Batch, BatchWithItems, findBatch, listBatches, readBatchLines } from './payout-batches.ts'
 import {
   BatchCancellation,
   BatchFailure,
@@ -39,6 +40,17 @@ const PayRun = Type.Object(
     batches: Type.Array(Batch, { description: 'At most 100: those that are not ended, then the newest.' }),
   },
   { title: 'PayRun' },
+)
+const BatchLine = Type.Composite(
+  [
+    Type.Object({
+      invoice_no: Type.String(),
+      merchant_name: Type.String(),
+      amount: Type.Number({ examples: [15451.8] }),
+    }),
+    Type.Partial(AccountDetails, { description: '' }),
+  ],
+  { title: 'PayoutLine' },
 )
 const BatchParams = Type.Object({ batch_no: Type.String({ maxLength: 100 }) })
 /** Serves staff: lists what is due, and takes batches of payments from their making to the bank's reference. */
@@ -76,6 +88,21 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     if (text === undefined) throw httpError('unavailable', 'No key in WEBHOOK_KEYS opens the file of the batch.')
     return sendFile(reply, `${batch_no}.csv`, text)
   })
+  const seeing = {
+    operationId: 'listPayoutLines',
+    summary: 'List what a batch pays, with whole accounts, to check them before its release',
+    description: 'Each read is audited. Only somebody who read them may release the batch.',
+    params: BatchParams,
+    response: { 200: Type.Object({ data: Type.Array(BatchLine) }), ...errorResponses(404) },
+  }
+  app.get('/payout/:batch_no/lines', { schema: seeing }, ({ staff: { tenant, actor }, params: { batch_no } }) =>
+    inTenant(pool, tenant, async (tx: Tx) => {
+      const data = await readBatchLines(tx, requireKeys(keyring), tenant, batch_no)
+      if (!data) throw notFound('batch')
+      await audit(tx, tenant, actor, 'payout.seen', batch_no)
+      return { data }
+    }),
+  )
   const batch = { data: BatchWithItems, params: BatchParams }
   addAction(app, pool, {
     ...batch,
@@ -97,7 +124,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     action: 'payout.released',
     message: 'Batch Released Successfully',
     summary: 'Release a batch: its file may go to the bank',
-    description: 'A second person must release it.',
+    description: 'A second person must release it, who read its lines with their accounts.',
     body: BatchRelease,
     act: releaseBatch,
   })

@@ -21,7 +21,7 @@ import {
 
 export const BatchRelease = defineBody('PayoutRelease', {})
 
-/** Releases a batch to the bank. The person who made it may not. */
+/** Releases a batch to the bank: not the person who made it, and only after they saw its accounts. */
 export const releaseBatch = async (tx: Tx, { tenant, by, id }: Call<object>): Promise<Acted<BatchWithItems>> => {
   const batch = await lockBatch(tx, tenant, id)
   if (!batch) return unknownBatch
@@ -29,6 +29,8 @@ export const releaseBatch = async (tx: Tx, { tenant, by, id }: Call<object>): Pr
   if (state === 'released' && released_by === by.name) return done(tx, tenant, batch_no, [])
   if (state !== 'made') return refuse('batch_no', `The batch is ${state}: only one that was just made is released.`)
   if (made_by === by.name) return refuse('batch_no', `${by.name} made it: a second person must release it.`)
+  const { rows: seen } = await tx.client.query(seenSql, [tenant, batch_no, by.name, batch.made_at])
+  if (!seen[0]) return refuse('batch_no', `Read its accounts first (GET /payout/${batch_no}/lines): you sign for them.`)
   const { now } = await readClock(tx, tenant)
   await tx.client.query(
     `update payout_batches set state = 'released', released_by = $3, released_at = $4 where tenant_id = $1
@@ -37,6 +39,9 @@ export const releaseBatch = async (tx: Tx, { tenant, by, id }: Call<object>): Pr
   )
   return done(tx, tenant, batch_no)
 }
+
+const seenSql = `select from audit where tenant_id = $1 and action = 'payout.seen' and object_id = $2 and actor = $3
+  and happened_at >= $4 limit 1`
 
 export const BatchCancellation = defineBody('PayoutCancellation', { reason: Reason })
 

@@ -96,6 +96,7 @@ t.test('a process killed in or after each step of a pay run leaves all of the st
   await survive('/payout', { all: true }, 'maker')
   await survive('/payout/PAY-00001/cancel', { reason: 'x' })
   await inProcess('/payout', { all: true })
+  await request('GET', '/api/staff/payout/PAY-00002/lines', undefined, { token: tokens.second })
   await survive('/payout/PAY-00002/release', {})
   await survive('/payout/PAY-00002/fail', { invoice_nos: [numbers[0]], reason: 'Closed' })
   await survive('/payout/PAY-00002/settle', { bank_reference: 'B1', paid_on: today })

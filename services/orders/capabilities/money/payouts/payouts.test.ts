@@ -19,7 +19,7 @@ t.test('the pay run', async t => {
     file: { ...tenantFile({ money: { objection_hours: 0 } }), statuses: shortStatuses },
     keyring,
   })
-  const { make, makeOfBooks, move, request, staffOf, staffGet, rows, pool, app, staffToken } = fixture
+  const { get, make, makeOfBooks, move, request, staffOf, staffGet, rows, pool, app, staffToken } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
   const { today, shop, books } = await fixture.readFacts()
@@ -41,16 +41,19 @@ t.test('the pay run', async t => {
   }
   const account = { bank: 'Bank of Ceylon', holder: '=Lanka, "Shoes"', number: '007 123-4567' }
   const change = (merchant: number, body: object = account) => post(`/merchant/${merchant}/bank-account`, body)
-  const confirm = (merchant: number, token?: string, last_four = '4567') =>
-    post(`/merchant/${merchant}/bank-account/confirm`, { last_four }, token)
+  const confirm = (merchant: number, token?: string, number = '0071234567', version = 1) =>
+    post(`/merchant/${merchant}/bank-account/confirm`, { version, number }, token)
   const age = () => rows(`update bank_accounts set changed_at = '2026-01-01'`)
   const run = async () => (await staffGet('/payout')).body.data
   const listDue = async (): Promise<string[]> =>
     (await run()).due.map(({ invoice_no }: { invoice_no: string }) => invoice_no)
   const why = async (no: string | undefined) =>
     (await run()).left_out.find((left: { invoice_no: string }) => left.invoice_no === no)?.why
-  const act = (batch: string, step: string, body: object = {}, token = second) =>
-    post(`/payout/${batch}/${step}`, body, token)
+  const see = (batch: string, token = second) => staffGet(`/payout/${batch}/lines`, { token })
+  const act = async (batch: string, step: string, body: object = {}, token = second) => {
+    if (step === 'release') await see(batch, token)
+    return post(`/payout/${batch}/${step}`, body, token)
+  }
   const makeBatch = async (body: object = { all: true }) => (await post('/payout', body)).body.data.batch_no
   const paid = (bank_reference: string) => ({ bank_reference, paid_on: today })
   const readFile = async (batch: string, token = staffToken) => {
@@ -72,9 +75,9 @@ t.test('the pay run', async t => {
       confirmed_by: null,
     })
     t.equal(await why(numbers[0]), 'A second person must confirm the bank account.')
-    t.match((await confirm(shop)).body.errors, { last_four: ['Chamari changed it: a second person must confirm it.'] })
-    t.match((await confirm(shop, second, '9999')).body.errors, {
-      last_four: ['The newest account ends in 4567: check that one.'],
+    t.match((await confirm(shop)).body.errors, { version: ['Chamari changed it: a second person must confirm it.'] })
+    t.match((await confirm(shop, second, '9990071234567')).body.errors, {
+      number: ['Version 1 has another number: ask the merchant.'],
     })
     t.match((await confirm(shop, second)).body.data, { confirmed_by: 'Ruwan' })
     t.equal(await why(numbers[0]), 'The bank account changed in the last 48 hours.')
@@ -85,6 +88,55 @@ t.test('the pay run', async t => {
       { invoice_no: numbers[0], merchant_name: 'Lanka Shoes', amount: 550, currency: 'LKR', last_four: '4567' },
     ])
     t.notOk(JSON.stringify((await staffGet(`/merchant/${shop}/bank-account`)).body).includes('1234567'))
+  })
+
+  t.test('the second person sees what they confirm, and confirms no other account with the same end', async t => {
+    const details = { bank: 'Bank of Ceylon', holder: '=Lanka, "Shoes"', number: '007 123-4567' }
+    const seen = await staffGet(`/merchant/${shop}/bank-account/details`, { token: second })
+    t.match(seen.body.data, { version: 1, changed_by: 'Chamari', ...details })
+    t.match(await rows(`select actor, object_id from audit where action = 'bank_account.read'`), [
+      { actor: 'Ruwan', object_id: `merchant ${shop}` },
+    ])
+    t.equal((await staffGet(`/merchant/${books}/bank-account/details`)).status, 404)
+    await change(shop, { ...account, holder: 'Somebody else', number: '888877774567' })
+    t.match((await confirm(shop, second)).body.errors, {
+      version: ['The newest account is version 2: check that one.'],
+    })
+    t.match((await confirm(shop, second, '0071234567', 2)).body.errors, { number: [/^Version 2 has another number/] })
+    t.match(await rows('select confirmed_by from bank_accounts where version = 2'), [{ confirmed_by: null }])
+  })
+
+  t.test('a merchant is told of a new account, and stops it within 48 hours', async t => {
+    const own = () => get('/bank-account')
+    const object = (version: number) =>
+      request('POST', '/api/public/merchant/bank-account/object', { version, reason: 'Not ours' })
+    const { data: changes } = (await get('/order/changes')).body
+    t.match(changes.filter(({ type }: { type: string }) => type === 'bank_account.changed').at(-1), {
+      ...{ waybill_number: null, order_no: null, status: null, by: 'staff' },
+      details: { version: '2', bank: 'Bank of Ceylon', last_four: '4567', object_until: /^\d{4}-\d\d-\d\d \d\d:\d\d$/ },
+    })
+    t.notMatch(JSON.stringify(changes), /88887777|Somebody/)
+    t.match((await own()).body.data, { version: 2, last_four: '4567', objected_at: null })
+    t.notMatch(JSON.stringify((await own()).body), /sealed|88887777|Somebody/)
+    t.match((await object(1)).body.errors, { version: [/^The newest account is version 2/] })
+    t.match((await object(2)).body.data, { objection: 'Not ours' })
+    t.equal((await object(2)).status, 200, 'a repetition')
+    t.match((await confirm(shop, second, '888877774567', 2)).body.errors, {
+      version: [/^The merchant objected to it on/],
+    })
+    t.equal(await why(numbers[0]), 'The merchant objected to the bank account.')
+    await rows('delete from bank_accounts where version = 2')
+    t.match((await object(1)).body.errors, { version: [/^It may be paid since .*: ask the courier company/] })
+  })
+
+  t.test('an objection stops an account that was confirmed already', async t => {
+    await change(shop)
+    await confirm(shop, second, '0071234567', 2)
+    const body = { version: 2, reason: 'Not ours' }
+    t.equal((await request('POST', '/api/public/merchant/bank-account/object', body)).status, 200)
+    await rows(`update bank_accounts set changed_at = '2026-01-01' where version = 2`)
+    t.equal(await why(numbers[0]), 'The merchant objected to the bank account.')
+    await rows('delete from bank_accounts where version = 2')
   })
 
   t.test('a change of account stops payouts, even to the previous account', async t => {
@@ -131,6 +183,13 @@ t.test('the pay run', async t => {
     t.match((await act('PAY-00001', 'release', {}, clerk)).body.errors, {
       batch_no: ['Chamari made it: a second person must release it.'],
     })
+    await rows(`delete from audit where action = 'payout.seen'`)
+    t.match((await post('/payout/PAY-00001/release', {}, second)).body.errors, {
+      batch_no: ['Read its accounts first (GET /payout/PAY-00001/lines): you sign for them.'],
+    })
+    const paidTo = { bank: 'Bank of Ceylon', holder: '=Lanka, "Shoes"', number: '007 123-4567' }
+    t.match((await see('PAY-00001', clerk)).body.data, [{ invoice_no: numbers[0], amount: 550, ...paidTo }])
+    t.match((await post('/payout/PAY-00001/release', {}, second)).body.errors, { batch_no: [/^Read its accounts/] })
     t.match((await act('PAY-00001', 'settle', paid('B0'))).body.errors, { batch_no: [/only a released one/] })
     t.equal((await readFile('PAY-00001')).statusCode, 422, 'a file needs a second person')
     t.match((await act('PAY-00001', 'cancel', { reason: 'Wrong day' })).body.data, {
@@ -140,6 +199,7 @@ t.test('the pay run', async t => {
     for (const [step, body] of [['release'], ['cancel', { reason: 'x' }], ['settle', paid('B0')]] as const)
       t.match((await act('PAY-00001', step, body)).body.errors, { batch_no: [/^The batch is cancelled/] }, step)
     for (const unknown of ['PAY-9', '%00']) {
+      t.equal((await see(unknown)).status, 404)
       t.equal((await act(unknown, 'release')).status, 404)
       t.equal((await readFile(unknown)).statusCode, 404)
     }
@@ -160,7 +220,7 @@ t.test('the pay run', async t => {
         'no spreadsheet finds a formula',
       )
       await change(shop, { ...account, number: '0079999999' })
-      await confirm(shop, second, '9999')
+      await confirm(shop, second, '0079999999', 2)
       await rows(`update merchants set name = 'Renamed' where merchant_id = ${shop}`)
       t.equal((await readFile(batch)).payload, first.payload)
       await rows(`update merchants set name = 'Lanka Shoes' where merchant_id = ${shop}`)

@@ -39,6 +39,7 @@ interface Candidate {
   readonly sealed: Buffer
   readonly is_confirmed: boolean
   readonly is_usable: boolean
+  readonly is_objected: boolean
 }
 
 export interface Payable extends Candidate {
@@ -75,6 +76,7 @@ const refuseState = ({ batch_no, state, total }: Candidate): string | undefined 
 /** Opens the account to pay, or says why there is none. */
 const findDetails = (keyring: Keyring, tenant: string, row: Candidate): AccountDetails | string => {
   if (row.version === null) return 'The merchant has no bank account.'
+  if (row.is_objected) return 'The merchant objected to the bank account.'
   if (!row.is_confirmed) return 'A second person must confirm the bank account.'
   if (!row.is_usable) return 'The bank account changed in the last 48 hours.'
   try {
@@ -89,7 +91,8 @@ const candidatesSql = `
   select invoices.invoice_id, invoice_no, invoice_ref_no, merchants.name as merchant_name, invoices.state,
     total::float8, currency, batch_no, invoices.merchant_id::text, account.version,
     account.last_four, account.key_id, account.sealed,
-    confirmed_by is not null as is_confirmed, ${usableAtSql} <= now() as is_usable
+    confirmed_by is not null as is_confirmed, ${usableAtSql} <= now() as is_usable,
+    objected_at is not null as is_objected
   from invoices join tenants on tenants.tenant_id = invoices.tenant_id
     join merchants on merchants.tenant_id = invoices.tenant_id and merchants.merchant_id = invoices.merchant_id
     left join (${newestAccountsSql}) account on account.merchant_id = invoices.merchant_id
