@@ -1,8 +1,6 @@
 import { requireService } from '@courier/shared/access/authenticate.ts'
 import { admitStaff } from '@courier/shared/access/staff.ts'
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
-import { readAddress } from '@courier/shared/edge/addresses.ts'
-import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { faceRoutes } from '@courier/shared/edge/portal-face.ts'
 import { createServer } from '@courier/shared/edge/server.ts'
@@ -12,7 +10,7 @@ import { Registry } from 'prom-client'
 import { describeApi } from './api.ts'
 import { capabilities as all, guardMoves } from './capabilities.ts'
 import type { Audience, Capabilities, Capability, Started } from './capability.ts'
-import { admitMerchants } from './core/access/merchant.ts'
+import { admitMerchants, limitVisitors } from './core/access/merchant.ts'
 import { merchantListRoutes } from './core/access/merchant-list.ts'
 import { programTokenRoutes } from './core/access/program-token-routes.ts'
 import { loginRoutes, userRoutes } from './core/access/routes.ts'
@@ -125,7 +123,7 @@ const registerAgents = async (app: FastifyInstance, core: Core, addTo: AddTo) =>
 }
 
 const registerPublic = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
-  app.addHook('onRequest', limitRequests(new Limit('public', core.publicRequestsPerMinute), readAddress))
+  limitVisitors(app, core)
   await app.register(publicTrackingRoutes, { ...core, prefix: '/api/public' })
   await addTo(app, 'public')
 }

@@ -68,11 +68,15 @@ export class Limit {
 export const rateLimited = (seconds: number): HttpError =>
   httpError('rate_limited', 'Too Many Attempts.', { retryAfterSeconds: seconds })
 
+/** Counts a request of `caller` and sets the headers. Returns the refusal of a request over the limit. */
+export const countRequest = (limit: Limit, caller: string, reply: FastifyReply): HttpError | undefined => {
+  const { left, seconds } = limit.count(caller)
+  limit.setHeaders(reply, left, seconds)
+  return left < 0 ? rateLimited(seconds) : undefined
+}
+
 /** Refuses, as an onRequest hook, requests over the limit with 429. */
 export const limitRequests =
   (limit: Limit, nameCaller: (request: FastifyRequest) => string): onRequestHookHandler =>
-  (request, reply, done) => {
-    const { left, seconds } = limit.count(nameCaller(request))
-    limit.setHeaders(reply, left, seconds)
-    done(left < 0 ? rateLimited(seconds) : undefined)
-  }
+  (request, reply, done) =>
+    done(countRequest(limit, nameCaller(request), reply))

@@ -116,13 +116,14 @@ export const date = (description: string): Filter<string> => ({
   read: text => (isDate(text) ? text : undefined),
 })
 
-export const dateOrTime = (description: string): Filter<DateOrTime> => ({
+export const dateOrTime = (description: string, ...aliases: string[]): Filter<DateOrTime> => ({
   schema: Type.String({
     maxLength: 40,
     description,
     must: 'be a date such as 2026-02-19 or a time such as 2026-02-19T08:00:00Z',
   }),
   read: readDateOrTime,
+  aliases,
 })
 
 /** Filters by one of `values`, in any letter case. */

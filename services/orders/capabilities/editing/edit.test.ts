@@ -245,8 +245,9 @@ t.test('refuses edits of missing orders and of the orders of others, and malform
     ],
     [{ description: 'a\0b' }, { description: [/must not contain a null character/] }],
     [
-      { destination_city_name: 'Galle' },
+      { destination_city_name: 'Atlantis' },
       {
+        destination_city_name: ['The selected destination city name is invalid.'],
         destination_state_name: [
           'The destination state name field is required when destination city id is not present.',
         ],

@@ -180,13 +180,16 @@ export const financeStatusRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; fin
     summary: 'Read the finance status of an order',
     description: 'A JSON body may name the waybill, even in a GET.',
   }
-  const view = Type.Object({ data: FinanceStatus }, { examples: [{ data: pending }] })
+  const view = Type.Object(
+    { data: Type.Object({ waybill_number: Type.String(), ...FinanceStatus.properties }, { title: 'WaybillFinance' }) },
+    { examples: [{ data: { waybill_number: 'DM00000001', ...pending } }] },
+  )
   const route = { path: '/order/waybill-finance-status', operationId: 'getFinanceStatus', about, view }
   addWaybillReads(app, options.findOrder, route, async ({ row: { waybill_number } }, tenant) => {
     const query = toQuery(tenant, null, [waybill_number])
     const [money = noMoney] = await readInTenant<ParcelMoney>(options.pool, tenant, query)
     const { finance_status, invoice_ref_no, invoice_no } = money
-    return { finance_status, invoice_ref_no, invoice_no }
+    return { waybill_number, finance_status, invoice_ref_no, invoice_no }
   })
 }
 

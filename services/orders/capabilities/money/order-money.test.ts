@@ -8,7 +8,9 @@ await apply(tenantFile({ id: 'other' }))
 await make(['DM00000001'])
 const prefix = '/api/public/merchant'
 const unknown = { message: 'The requested waybill does not exist in the system', code: 'not_found' }
-const pending = { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } }
+const pending = {
+  data: { waybill_number: 'DM00000001', finance_status: 'Pending', invoice_ref_no: null, invoice_no: null },
+}
 
 t.test('the finance status is pending under both path prefixes', async t => {
   for (const prefix of ['/api/public/merchant', '/api/merchant']) {

@@ -1,5 +1,12 @@
-import { bindCaller, findTokenHolder, unauthenticated } from '@courier/shared/access/authenticate.ts'
-import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
+import {
+  bearerToken,
+  bindCaller,
+  findTokenHolder,
+  isTenantId,
+  unauthenticated,
+} from '@courier/shared/access/authenticate.ts'
+import { readAddress } from '@courier/shared/edge/addresses.ts'
+import { countRequest, Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { ErrorBody, httpError } from '@courier/shared/errors/errors.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { FindTokenHolder } from '@courier/shared/postgres/token-holders.ts'
@@ -75,6 +82,36 @@ export const admitMerchants = (app: FastifyInstance, findCaller: TokenReader, re
   app.decorateRequest('merchant')
   app.addHook('onRequest', requireMerchant(findCaller))
   app.addHook('onRequest', limitRequests(new Limit('merchant', requestsPerMinute), merchantIn))
+}
+
+/**
+ * Limits requests that need no token: one with a merchant's token counts against the merchant, any other against its
+ * network. Once a network has spent its limit, its tokens are looked up as in a flood of wrong ones.
+ */
+export const limitVisitors = (
+  app: FastifyInstance,
+  limits: { findCaller: TokenReader; requestsPerMinute: number; publicRequestsPerMinute: number },
+): void => {
+  const byMerchant = new Limit('merchant', limits.requestsPerMinute)
+  const byNetwork = new Limit('public', limits.publicRequestsPerMinute)
+  app.addHook('onRequest', async (request, reply) => {
+    const address = readAddress(request)
+    const merchant = await findVisitor(request, limits.findCaller, byNetwork.secondsSpent(address) > 0)
+    const refusal = merchant ? countRequest(byMerchant, merchant, reply) : countRequest(byNetwork, address, reply)
+    if (refusal) throw refusal
+  })
+}
+
+const findVisitor = async (
+  request: FastifyRequest,
+  findCaller: TokenReader,
+  isFlood: boolean,
+): Promise<string | undefined> => {
+  const { authorization, 'x-tenant': tenant } = request.headers
+  const token = bearerToken(authorization)
+  if (!token || typeof tenant !== 'string' || !isTenantId.test(tenant)) return undefined
+  const caller = await findCaller(tenant, token, isFlood || request.guessingPause !== undefined)
+  return caller?.merchantId ? `${tenant} ${caller.merchantId}` : undefined
 }
 
 /** Returns the key of the rate limit, which all tokens of a merchant share. */

@@ -4,10 +4,20 @@ import { type Selectable, sql } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 
 const merchantColumns = ['merchant_id', 'name', 'email', 'password_hash', 'is_active'] as const
-type MerchantRow = Selectable<Pick<Tables['merchants'], (typeof merchantColumns)[number]>>
+type MerchantRow = Selectable<Pick<Tables['merchants'], (typeof merchantColumns)[number]>> & {
+  readonly business_id: string | null
+}
+
+/** Selects the business of a merchant that has one active business. */
+const onlyBusiness = sql<string | null>`(select case when count(*) = 1 then min(business_id) end
+  from businesses where businesses.tenant_id = merchants.tenant_id and businesses.merchant_id = merchants.merchant_id
+    and businesses.is_active)`
 
 export const selectMerchants = (tx: Tx, tenant: string) =>
-  tx.selectFrom('merchants').select(merchantColumns).where('tenant_id', '=', tenant)
+  tx
+    .selectFrom('merchants')
+    .select([...merchantColumns, onlyBusiness.as('business_id')])
+    .where('tenant_id', '=', tenant)
 
 export const selectMerchant = (tx: Tx, tenant: string, email: string) =>
   selectMerchants(tx, tenant).where('email', '=', email.trim().toLowerCase())
@@ -35,10 +45,11 @@ export const findMerchantLogin = async (tx: Tx, tenant: string, email: string, i
   const [merchant, [found]] = await Promise.all([
     (isShared ? account.forShare() : account).executeTakeFirst(),
     query<MerchantLogin>(tx)`
-      select merchant.merchant_id, merchant.name, merchant.is_active, person.email, person.password_hash,
+      select merchants.merchant_id, merchants.name, merchants.is_active, person.email, person.password_hash,
+        ${onlyBusiness} as business_id,
         json_build_object('id', person_id::text, 'name', person.name, 'email', person.email, 'role', role) as person
-      from merchant_people person join merchants merchant
-        on merchant.tenant_id = person.tenant_id and merchant.merchant_id = person.merchant_id
+      from merchant_people person join merchants
+        on merchants.tenant_id = person.tenant_id and merchants.merchant_id = person.merchant_id
       where person.tenant_id = ${tenant} and person.email = ${email.trim().toLowerCase()} and person.is_active
       ${isShared ? sql`for share` : sql``}`,
   ])

@@ -29,6 +29,9 @@ const User = component('User', {
   last_name: Type.String({ description: "Empty for a merchant, which has one name; or a person's last name." }),
   email: Type.String(),
   merchant: Type.Object({ id: Type.Integer(), name: Type.String() }),
+  business_id: orNull(Type.Integer(), {
+    description: 'The business of a merchant that has one; null: none or several.',
+  }),
   role: oneOf(merchantRoles),
   person: orNull(Type.Object({ id: Type.Integer(), name: Type.String() }), {
     description: "The person who logged in; null: the merchant's account or a program.",
@@ -88,13 +91,17 @@ const readUser = async (pool: pg.Pool, { tenant, merchantId, role, person }: Mer
 }
 
 /** Describes a merchant or its person in responses. Ids count from 1, so they fit a double. */
-const toUser = ({ merchant_id, name, email, person }: MerchantLogin, role: MerchantRole): Static<typeof User> => {
+const toUser = (
+  { merchant_id, name, email, business_id, person }: MerchantLogin,
+  role: MerchantRole,
+): Static<typeof User> => {
   const id = Number(merchant_id)
   return {
     id,
     ...(person ? splitName(person.name) : { first_name: name, last_name: '' }),
     email: person?.email ?? email,
     merchant: { id, name },
+    business_id: business_id === null ? null : Number(business_id),
     role,
     person: person && { id: Number(person.id), name: person.name },
   }

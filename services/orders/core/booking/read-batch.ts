@@ -1,15 +1,7 @@
-import {
-  badText,
-  ErrorList,
-  isBadText,
-  isBlank,
-  label,
-  listErrors,
-  required,
-} from '@courier/shared/errors/field-errors.ts'
+import { badText, ErrorList, isBadText, isBlank, listErrors, required } from '@courier/shared/errors/field-errors.ts'
 import type { Static, TObject } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import type { CityReference } from '../catalogue/cities.ts'
+import { type CityReference, requiredName } from '../catalogue/cities.ts'
 import type { InitialStatusKey } from '../statuses/statuses.ts'
 import { bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightRule } from './schema.ts'
 
@@ -102,11 +94,11 @@ export const removeEmptyLists = (record: unknown, { properties, required = [] }:
   return empty.length > 0
 }
 
+/** A city name without a state is left to `findPrices`, which accepts it where one city has that name. */
 export const requireNames = (record: Json, path: string, end: 'origin' | 'destination', errors: ErrorList): void => {
-  if (!isBlank(record[`${end}_city_id`])) return
-  for (const name of [`${end}_city_name`, `${end}_state_name`])
-    if (isBlank(record[name]))
-      errors.addFirst(path + name, `The ${label(name)} field is required when ${end} city id is not present.`)
+  if (!isBlank(record[`${end}_city_id`]) || !isBlank(record[`${end}_city_name`])) return
+  for (const name of ['city_name', 'state_name'] as const)
+    if (isBlank(record[`${end}_${name}`])) errors.addFirst(`${path}${end}_${name}`, requiredName(end, name))
 }
 
 const knownFields: ReadonlySet<string> = new Set(

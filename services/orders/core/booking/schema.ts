@@ -26,7 +26,10 @@ export const GeneralData = Type.Object(
     }),
     origin_city_id: optionalId('ID of the origin city.'),
     origin_city_name: optionalText(255, 'Name of the origin city; required when origin_city_id is absent.'),
-    origin_state_name: optionalText(255, 'Name of the origin state; required when origin_city_id is absent.'),
+    origin_state_name: optionalText(
+      255,
+      'Name of the origin state; required when origin_city_id is absent and several cities have the name.',
+    ),
   },
   { title: 'GeneralData', description: 'Common to the whole batch.' },
 )
@@ -63,7 +66,7 @@ export const OrderData = Type.Object(
     ),
     destination_state_name: optionalText(
       255,
-      'Name of the destination state; required when destination_city_id is absent.',
+      'Name of the destination state; required when destination_city_id is absent and several cities have the name.',
     ),
     cod: Type.Union(
       [

@@ -99,7 +99,7 @@ for (const size of sizes) {
 t.test('the estimate of lists matches the heap', async t => {
   const { cities, rateCards } = buildCatalogue({ cities: 2000, zones: 32, businesses: 1 })
   const make = (): Lists => {
-    const lists = createLists(cities, rateCards.get('1'))
+    const lists = createLists(cities, rateCards.get('1'), 'LK')
     if (lists.toJson('cities').length + lists.toJson('states').length === 0) throw new Error('no lists')
     for (const name of Object.keys(cityList.filters)) filterRows(cityList.filters, { [name]: '1' }, lists.cities)
     return lists

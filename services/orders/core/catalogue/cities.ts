@@ -1,3 +1,4 @@
+import { label } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 
 /** Adds a value to the list of its key. */
@@ -26,6 +27,9 @@ export interface CityReference {
   readonly cityName?: string | undefined
   readonly stateName?: string | undefined
 }
+
+export const requiredName = (end: string, name: 'city_name' | 'state_name'): string =>
+  `The ${label(`${end}_${name}`)} field is required when ${end} city id is not present.`
 
 type WrongField = 'city_id' | 'city_name' | 'state_name'
 
@@ -63,9 +67,22 @@ export class CityIndex {
     return this.#byName.get(key) ?? this.#byAlias.get(key) ?? []
   }
 
-  /** Finds a city: an id wins over names, a name over an alias. If there is none, `wrong` lists the wrong fields. */
+  /** Finds the cities that have a name as theirs or as an alias: without a state, none of them is more likely. */
+  findInAnyState(name: string): readonly City[] {
+    const key = nameKey(name)
+    return [...new Set([...(this.#byName.get(key) ?? []), ...(this.#byAlias.get(key) ?? [])])]
+  }
+
+  /**
+   * Finds a city: an id wins over names, a name over an alias; a name without a state must have one city. If there is
+   * none, `wrong` lists the wrong fields.
+   */
   find({ cityId, cityName = '', stateName = '' }: CityReference): { city?: City | undefined; wrong: WrongField[] } {
     if (cityId !== undefined) return { city: this.#byId.get(cityId), wrong: ['city_id'] }
+    if (stateName === '') {
+      const [city, another] = this.findInAnyState(cityName)
+      return { city: another ? undefined : city, wrong: city ? ['state_name'] : ['state_name', 'city_name'] }
+    }
     const state = this.#states.get(nameKey(stateName))
     if (!state) return { wrong: this.findNamed(cityName).length > 0 ? ['state_name'] : ['state_name', 'city_name'] }
     const key = nameKey(cityName)

@@ -36,7 +36,7 @@ t.test('the token identifies its merchant', async t => {
   const shown = { id, first_name: 'Lanka Shoes', last_name: '', email: 'shop@example.com', merchant }
   const place = { country: 'LK', time_zone: 'Asia/Colombo' }
   const tenant = { id: 'demo', name: 'Demo Couriers', currency: 'LKR', decimals: 2, secondary_phone: true, ...place }
-  t.strictSame(body.data, { ...shown, role: 'program', person: null, tenant })
+  t.strictSame(body.data, { ...shown, business_id: null, role: 'program', person: null, tenant })
 })
 
 const named = (name: string) => ({ business_name: name, name })
@@ -108,6 +108,8 @@ t.test('a city has its state, and its zone in the rate card of the merchant', as
     postal_code: '10100',
     state_id: 1,
     state: { id: 1, name: 'Colombo' },
+    country: { id: 1, name: 'Sri Lanka' },
+    default_warehouse: null,
     zone_id: 1,
     zone: { id: 1, name: 'metro' },
     is_active: true,

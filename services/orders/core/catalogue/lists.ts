@@ -11,8 +11,13 @@ export type Lists = ReturnType<typeof createLists>
  * Lists the cities and states of one version of a catalogue, by id, with their zones in a rate card. The whole lists
  * are long, and clients request them whenever they start.
  */
-export const createLists = ({ cities, states }: Pick<CityIndex, 'cities' | 'states'>, card: RateCard | undefined) => {
-  const listedCities = cities.map(city => listCity(city, card))
+export const createLists = (
+  { cities, states }: Pick<CityIndex, 'cities' | 'states'>,
+  card: RateCard | undefined,
+  countryCode: string,
+) => {
+  const country = { id: 1, name: countryNames.of(countryCode) ?? countryCode }
+  const listedCities = cities.map(city => listCity(city, card, country))
   const citiesByState = Map.groupBy(listedCities, city => city.state_id)
   const listedStates = states.map(({ id, name }): Required<ListedState> => {
     const cities = citiesByState.get(id) ?? []
@@ -31,7 +36,7 @@ export const createLists = ({ cities, states }: Pick<CityIndex, 'cities' | 'stat
   return {
     ...lists,
     /** Estimates the bytes in memory, from measurements. */
-    bytes: 2_000 + 650 * cities.length,
+    bytes: 2_000 + 750 * cities.length,
     /** Returns `{"data": [...]}`, written once. */
     toJson: (name: keyof typeof lists): Buffer => {
       json[name] ??= Buffer.from(JSON.stringify({ data: lists[name] }))
@@ -40,7 +45,13 @@ export const createLists = ({ cities, states }: Pick<CityIndex, 'cities' | 'stat
   }
 }
 
-const listCity = ({ id, name, postalCode, state }: City, card: RateCard | undefined): ListedCity => {
+const countryNames = new Intl.DisplayNames('en', { type: 'region' })
+
+const listCity = (
+  { id, name, postalCode, state }: City,
+  card: RateCard | undefined,
+  country: ListedCity['country'],
+): ListedCity => {
   const zone = card?.findZone(id) ?? null
   return {
     id,
@@ -49,6 +60,8 @@ const listCity = ({ id, name, postalCode, state }: City, card: RateCard | undefi
     postal_code: postalCode,
     state_id: state.id,
     state: { id: state.id, name: state.name },
+    country,
+    default_warehouse: null,
     zone_id: zone?.id ?? null,
     zone,
     is_active: true,

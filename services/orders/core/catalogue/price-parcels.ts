@@ -2,7 +2,7 @@ import type { ErrorBody } from '@courier/shared/errors/errors.ts'
 import { type ErrorList, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 import type { Catalogue } from './catalogue.ts'
-import { addTo, type City, type CityIndex, type CityReference, type Suggestion } from './cities.ts'
+import { addTo, type City, type CityIndex, type CityReference, requiredName, type Suggestion } from './cities.ts'
 import { indexPlaces, SuggestionBudget } from './place-index.ts'
 import type { RateCard } from './rate-card.ts'
 import { resolvePlace } from './resolve-place.ts'
@@ -54,10 +54,14 @@ export const findPrices = (
     const { city, wrong } = cities.find(reference)
     if (city) return city
     const path = index === undefined ? `${paths.origin}origin` : `${paths.destination(index)}destination`
+    const lacksState = reference.cityId === undefined && reference.stateName === undefined
     for (const field of wrong) {
-      errors.add(`${path}_${field}`, selectedInvalid(`${path}_${field}`))
+      const isLacking = lacksState && field === 'state_name'
+      const alike = isLacking ? cities.findInAnyState(reference.cityName ?? '') : []
+      const text = isLacking ? requireState(index === undefined ? 'origin' : 'destination', alike) : undefined
+      errors.add(`${path}_${field}`, text ?? selectedInvalid(`${path}_${field}`))
       search ??= createSearch(cities)
-      const nearest = search(reference, field === 'state_name')
+      const nearest = isLacking ? alike.slice(0, maxAlike).map(suggest) : search(reference, field === 'state_name')
       if (nearest.length > 0) suggestions[`${path}_${field}`] = nearest
     }
     return undefined
@@ -95,6 +99,18 @@ const findRates = (
   const missingRates = [...missing].map(([destination, { length: parcels }]) => ({ origin, destination, parcels }))
   return { rates, missingRates }
 }
+
+/** Limits the places of one name that an error lists. */
+const maxAlike = 10
+
+const requireState = (end: string, alike: readonly City[]): string => {
+  const listed = alike.slice(0, maxAlike).map(({ name, state }) => `${name} in ${state.name}`)
+  return [requiredName(end, 'state_name'), ...(listed.length > 0 ? [`It may be ${listed.join(', or ')}.`] : [])].join(
+    ' ',
+  )
+}
+
+const suggest = ({ id, name, state }: City): Suggestion => ({ id, name, state: state.name })
 
 const maxPaths = 10
 
@@ -135,7 +151,7 @@ export const suggestCities = (
   return [...(city ? [city] : []), ...alternatives]
     .sort((a, b) => rank(a) - rank(b))
     .slice(0, maxSuggestions)
-    .map(({ id, name, state }) => ({ id, name, state: state.name }))
+    .map(suggest)
 }
 
 const suggestStates = (

@@ -101,7 +101,7 @@ const findBusinesses = async (pool: pg.Pool, { tenant, merchantId }: Merchant) =
 const findLists = async (catalogues: Catalogues, { tenant, merchantId }: OrderScope) => {
   const catalogue = await catalogues.fresh(tenant)
   const card = catalogue.rateCards.get(merchantId ?? '')
-  return catalogues.keep(catalogue, card?.name ?? '', () => createLists(catalogue.cities, card))
+  return catalogues.keep(catalogue, card?.name ?? '', () => createLists(catalogue.cities, card, catalogue.country))
 }
 
 const includesCities = (include = ''): boolean => include.split(',').some(name => name.trim() === 'cities')

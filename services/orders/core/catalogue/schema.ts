@@ -25,6 +25,8 @@ const CityRow = component('City', {
   postal_code: orNull(text),
   state_id: Type.Integer(),
   state: Type.Object({ id: Type.Integer(), name: Type.String({ examples: ['Colombo'] }) }),
+  country: Type.Object({ id: Type.Integer(), name: Type.String({ examples: ['Sri Lanka'] }) }),
+  default_warehouse: Type.Null({ description: 'Always null: a company has no warehouses here.' }),
   zone_id: orNull(Type.Integer()),
   zone: orNull(Type.Object({ id: Type.Integer(), name: text }), {
     description: "The city's zone in the merchant's rate card; null when it has none.",

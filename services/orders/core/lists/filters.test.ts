@@ -79,7 +79,7 @@ t.test('refuses an unknown filter, and lists the known ones', async t => {
     '/city': 'id, ref_no, name, is_active, postal_code, state_id, state_name, country_id, zone_id, zone',
     '/order/status-list': 'id, key, name, color, is_merchant_status, is_finance_status',
     '/order':
-      'status, status_key, created_at, created_from, created_to, waybill_number, order_no, phone, customer_phone, business_id, merchant_business_id, origin_city_id, destination_city_id, search',
+      'status, status_key, created_at, created_from, start_date, created_to, end_date, waybill_number, order_no, phone, customer_phone, business_id, merchant_business_id, origin_city_id, destination_city_id, search',
   }
   for (const [list, filters] of Object.entries(names))
     for (const field of ['filter[colour]', 'filter[]', 'filter', 'filter[name][like]', 'filter[__proto__]']) {

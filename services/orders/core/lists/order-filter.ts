@@ -26,8 +26,8 @@ const search: filter.Filter<string> = {
 export const merchantFilters = {
   status: filter.text('The key of a status.', 'status_key'),
   created_at: filter.dateOrTime('A date in the time zone of the courier company, or a time.'),
-  created_from: filter.dateOrTime('The first date or time of creation to include.'),
-  created_to: filter.dateOrTime('The last date or time of creation to include.'),
+  created_from: filter.dateOrTime('The first date or time of creation to include.', 'start_date'),
+  created_to: filter.dateOrTime('The last date or time of creation to include.', 'end_date'),
   waybill_number: filter.text('The whole waybill number.'),
   order_no: filter.text("The merchant's own order number, in full."),
   phone,

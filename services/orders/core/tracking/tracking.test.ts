@@ -193,7 +193,7 @@ t.test('requests without a token are limited per address and minute', async t =>
   const { request } = await ordersFixture(t, { publicRequestsPerMinute: 3 })
   const statuses: number[] = []
   for (let round = 0; round < 5; round++)
-    statuses.push((await request('POST', publicTrack, { waybill_number: 'X' })).status)
+    statuses.push((await request('POST', publicTrack, { waybill_number: 'X' }, { token: '' })).status)
   t.strictSame(statuses, [404, 404, 404, 429, 429])
   t.equal((await request('GET', `${track}?waybill_number=X`)).status, 404, 'merchants have a limit of their own')
 })
@@ -216,14 +216,20 @@ t.test('lists the statuses with the moves to and from each', async t => {
       id: 3,
       key: 'key_3',
       name: 'CANCELLED',
+      original_name: null,
       description: 'The order was cancelled before it was picked up.',
       color: 'danger',
       icon: null,
       is_merchant_status: 1,
       is_finance_status: 0,
+      is_core_status: true,
+      is_branch_status: true,
+      is_walking_status: 1,
+      is_reversal_status: true,
       before_statuses: ['key_1', 'key_2'],
       after_statuses: [],
       created_at,
+      updated_at: created_at,
     })
     t.strictSame(body.data[0].after_statuses, ['key_2', 'key_3'], 'a merchant may cancel a draft')
     t.strictSame(body.data[1].after_statuses, ['key_3', 'key_4', 'key_5', 'key_9'])
