@@ -5,6 +5,7 @@ import t from 'tap'
 import { root } from '../dev/settings.ts'
 import { build } from '../services/notifier/test/portal.ts'
 import { changeTypes } from '../services/orders/capabilities/feed/change-types.ts'
+import { build as buildOrders } from '../services/orders/test/build.ts'
 import { readFaceFiles } from '../shared/edge/portal-face.ts'
 
 t.test('serves the console’s files under a policy that admits no foreign script', async t => {
@@ -56,11 +57,53 @@ t.test('the packed files of each face stay below their limit', async t => {
     const bytes = [...readFaceFiles(face).values()].reduce((sum, file) => sum + file.getPacked().length, 0)
     t.ok(bytes < most, `${face}: ${bytes} bytes packed, in three languages`)
   }
+  const first = [...readFaceFiles('rider')].filter(([path]) => !path.startsWith('scanner/'))
+  const bytes = first.reduce((sum, [, file]) => sum + file.getPacked().length, 0)
+  t.ok(bytes < 150_000, `rider: ${bytes} bytes packed without the scanner, in three languages`)
+})
+
+t.test('the rider’s page has a policy of its own, and the other faces keep theirs', async t => {
+  const { app } = await buildOrders(t)
+  const read = async (path: string) => (await app.inject({ url: path })).headers
+  const policy = String((await read('/rider/'))['content-security-policy'])
+  t.match(policy, "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self';")
+  t.match(policy, "manifest-src 'self'; connect-src 'self'; base-uri 'none'")
+  t.match(policy, "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types worker")
+  t.notMatch(policy, /'unsafe|\*/)
+  t.match(await read('/rider/'), { 'permissions-policy': 'camera=(self), geolocation=(), microphone=()' })
+  const ofDesk = await read('/desk/')
+  t.notMatch(String(ofDesk['content-security-policy']), /wasm|manifest/)
+  t.match(String(ofDesk['content-security-policy']), "trusted-types 'none'")
+  t.notOk(ofDesk['permissions-policy'])
+  for (const [path, type] of Object.entries({
+    'worker.js': 'text/javascript; charset=utf-8',
+    'rider/rider.webmanifest': 'application/manifest+json',
+    'rider/icon-192.png': 'image/png',
+    'scanner/ponyfill.js': 'text/javascript; charset=utf-8',
+    'scanner/zxing_reader.wasm': 'application/wasm',
+  }))
+    t.match(await read(`/rider/${path}`), { 'content-type': type }, path)
+  for (const path of ['/rider/rider/worker.js', '/rider/console/app.js', '/desk/worker.js'])
+    t.equal((await app.inject({ url: path })).statusCode, 404, path)
+})
+
+t.test('the manifest names icons that are there, and the service worker every file of the page', async t => {
+  const files = readFaceFiles('rider')
+  const manifest = JSON.parse(String(files.get('rider/rider.webmanifest')?.bytes))
+  for (const { src } of manifest.icons) t.ok(files.has(new URL(src, 'https://x/rider/').pathname.slice(1)), src)
+  t.match(manifest.icons.map((icon: { sizes: string }) => icon.sizes).join(), '192x192,512x512')
+  const worker = String(files.get('worker.js')?.bytes)
+  const readList = (name: string) => JSON.parse(new RegExp(`^self\\.${name} = (.*)$`, 'm').exec(worker)?.[1] ?? '{}')
+  const [shell, later] = [readList('shell'), readList('later')]
+  const listed = [...Object.keys(shell), ...Object.keys(later)].map(path => path || 'rider/index.html')
+  t.strictSame(listed.sort(), [...files.keys()].filter(path => path !== 'worker.js').sort())
+  t.ok(Object.keys(later).every(path => path.startsWith('scanner/')))
+  t.equal(files.get('rider/app.js')?.etag, `W/"${shell['rider/app.js']}"`)
 })
 
 t.test('every text is in every language, with the same values to fill in', t => {
   const listValues = (text: string) => (text.match(/\{\w+\}/g) ?? []).sort()
-  for (const folder of ['kit', 'console', 'desk']) {
+  for (const folder of ['kit', 'console', 'desk', 'rider']) {
     const texts: Record<string, string[]> = JSON.parse(readFileSync(join(root, `portal/${folder}/texts.json`), 'utf8'))
     for (const [key, row] of Object.entries(texts)) {
       t.equal(row.filter(text => text.trim() !== '').length, 3, key)

@@ -38,6 +38,8 @@ const timeoutMs = { json: 30_000, blob: 120_000 }
 
 /** Reads the address of orders, and which operations are served. */
 export const readSettings = async () => {
+  // The rider's page is served by orders itself, and opens without a network.
+  if (face === 'rider') return
   const settings = await (await fetch('settings.json')).json()
   ordersUrl = settings.orders_url?.replace(/\/$/, '') ?? ordersUrl
   operations = settings.operations
@@ -128,8 +130,8 @@ export const withQuery = (path, query) => {
   return given.length > 0 ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path
 }
 
-/** Makes a value for the Idempotency-Key header. */
-const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
+/** Makes a value for the Idempotency-Key header, and for the id of a rider's act. */
+export const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
 
 /**
  * Makes keys for one action of a person: each body keeps its key until its request succeeds, whatever is sent between,

@@ -1,10 +1,10 @@
-// Keeps the session of the signed-in person. The token lives as long as the tab; it is never part of an address. Keeps
-// what the browser stores.
+// Keeps the session of the signed-in person. The token lives as long as the tab, or a rider's as long as the browser
+// keeps it; it is never part of an address. Keeps what the browser stores.
 import { useEffect, useState } from './preact.js'
 
 /** @typedef {{ name: string, email: string | null, role: string, operations: string[],
- *   tenant: { id: string, name: string, currency: string, decimals: number, country: string, time_zone: string,
- *     secondary_phone?: boolean } }} Me
+ *   id?: string, tenant: { id: string, name: string, currency: string, decimals: number, country: string,
+ *     time_zone: string, secondary_phone?: boolean } }} Me
  */
 /** @typedef {{ tenant: string, token: string | null, me: Me | null }} Session */
 
@@ -48,11 +48,14 @@ export const readStored = (name, none, store = ofTab) => {
   }
 }
 
-/** Names the face of this page: console or desk. Both may share an origin. */
+/** Names the face of this page: console, desk or rider. They may share an origin. */
 export const { face } = document.documentElement.dataset
-const key = face === 'desk' ? 'courier.desk' : 'courier'
+const key = face === 'console' ? 'courier' : `courier.${face}`
+/** The rider's page opens without a network: it keeps the session, and whose it is, in the browser. */
+const isRider = face === 'rider'
+const store = isRider ? ofBrowser : ofTab
 /** @type {Session} */
-let session = { tenant: '', token: null, me: null, ...readStored(key, {}) }
+let session = { tenant: '', token: null, me: null, ...readStored(key, {}, store) }
 /** @type {Set<() => void>} */
 const listeners = new Set()
 
@@ -62,8 +65,8 @@ export const getSession = () => session
 export const changeSession = changes => {
   session = { ...session, ...changes }
   const { tenant, token } = session
-  if (token) ofTab.set(key, JSON.stringify({ tenant, token }))
-  else ofTab.remove(key)
+  if (token) store.set(key, JSON.stringify(isRider ? session : { tenant, token }))
+  else store.remove(key)
   for (const listener of listeners) listener()
 }
 

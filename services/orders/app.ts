@@ -64,6 +64,7 @@ export const createOrders = async ({ capabilities, ...options }: OrdersOptions) 
   await app.register(anyone => registerPublic(anyone, core, addTo))
   await app.register(staff => registerStaff(staff, core, addTo), { prefix: staffPrefix })
   await app.register(faceRoutes, { face: 'desk', path: '/desk' })
+  await app.register(faceRoutes, { face: 'rider', path: '/rider' })
   await app.register(internal => registerInternal(internal, core, addTo))
   const workers = [...started.flatMap(({ workers = [] }) => workers), core.history.worker]
   return { app, relay: core.relay, workers, clients: started.flatMap(({ clients = [] }) => clients) }

@@ -14,7 +14,11 @@ export const isAsWritten = (request: FastifyRequest): boolean => {
   const written = (request.routeOptions.url ?? '').split('/')
   if (sent[0] !== '' || sent.some(part => part.includes('#') || /^(\.|%2e){1,2}$/i.test(part))) return false
   // Merchants' programs request the API with a trailing slash, and people request pages with one.
-  if (/^(api|docs|portal|desk|t)$/.test(sent[1] ?? '') && sent.length === written.length + 1 && sent.at(-1) === '')
+  if (
+    /^(api|docs|portal|desk|rider|t)$/.test(sent[1] ?? '') &&
+    sent.length === written.length + 1 &&
+    sent.at(-1) === ''
+  )
     sent.pop()
   if (sent.length !== written.length && written.at(-1) !== '*') return false
   return written.every((part, index) => part.startsWith(':') || part === '*' || part === sent[index])

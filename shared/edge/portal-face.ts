@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
-import { extname, join, resolve } from 'node:path'
+import { basename, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
@@ -8,7 +8,7 @@ import { ordersOperations } from '../contract/staff-roles.ts'
 
 interface FaceOptions {
   /** Names the folder of the face's page, beside the kit that all faces share; `path` is where the page is served. */
-  readonly face: 'console' | 'desk'
+  readonly face: 'console' | 'desk' | 'rider'
   readonly path: string
   /** Holds the address at which browsers reach orders. undefined: this service is orders. */
   readonly ordersUrl?: string
@@ -16,20 +16,22 @@ interface FaceOptions {
 
 /**
  * Writes a policy that admits scripts and styles from our files, and requests to the two services. Nothing may write
- * HTML into the page.
+ * HTML into the page. The rider's page also installs itself, and reads barcodes by WebAssembly.
  */
-const writePolicy = (ordersUrl: string | undefined): string =>
+const writePolicy = (ordersUrl: string | undefined, isRider: boolean): string =>
   [
     "default-src 'none'",
-    "script-src 'self'",
+    `script-src 'self'${isRider ? " 'wasm-unsafe-eval'" : ''}`,
     "style-src 'self'",
     "img-src 'self' blob:",
+    ...(isRider ? ["manifest-src 'self'"] : []),
     `connect-src 'self'${ordersUrl ? ` ${new URL(ordersUrl).origin}` : ''}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
+    // The rider's page makes the address of its service worker, and nothing else, by this policy.
+    `trusted-types ${isRider ? 'worker' : "'none'"}`,
   ].join('; ')
 
 /** Serves a face of the portal: its page, its files and the kit. */
@@ -37,8 +39,9 @@ export const faceRoutes: FastifyPluginAsync<FaceOptions> = async (app, { face, p
   const files = readFaceFiles(face)
   const headers = {
     'cache-control': 'no-cache',
-    'content-security-policy': writePolicy(ordersUrl),
+    'content-security-policy': writePolicy(ordersUrl, face === 'rider'),
     'cross-origin-opener-policy': 'same-origin',
+    ...(face === 'rider' && { 'permissions-policy': 'camera=(self), geolocation=(), microphone=()' }),
     'referrer-policy': 'no-referrer',
     'x-robots-tag': 'noindex',
   }
@@ -83,6 +86,9 @@ const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.mjs': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.wasm': 'application/wasm',
+  '.webmanifest': 'application/manifest+json',
 }
 /** Holds Preact with its hooks and htm in one module without imports: otherwise the page would need an import map. */
 const library = fileURLToPath(import.meta.resolve('htm/preact/standalone'))
@@ -110,9 +116,41 @@ const readTexts = (face: string): [string, FaceFile][] => {
   })
 }
 
+/** Lists what the rider's page loads where the browser reads no barcodes on its own. */
+const scannerFiles = {
+  'scanner/ponyfill.js': 'barcode-detector/ponyfill',
+  'scanner/zxing-exported.js': 'barcode-detector/ponyfill',
+  'scanner/zxing_reader.wasm': 'zxing-wasm/reader/zxing_reader.wasm',
+}
+
+/**
+ * Makes the service worker of the rider's page: the hash of each file by its path, which are the version of the page,
+ * then portal/rider/worker.js. A file of `later` is kept once it is used.
+ */
+const makeWorker = (files: ReadonlyMap<string, FaceFile>): FaceFile => {
+  const hash = (isLater: boolean) =>
+    [...files].flatMap(([path, { etag }]) =>
+      path.startsWith('scanner/') === isLater ? [[path === 'rider/index.html' ? '' : path, etag.slice(3, -1)]] : [],
+    )
+  const lists = Object.entries({ shell: hash(false), later: hash(true) }).map(
+    ([name, list]) => `self.${name} = ${JSON.stringify(Object.fromEntries(list))}\n`,
+  )
+  return packFile('.js', Buffer.from(lists.join('') + readFileSync(join(folder, 'rider/worker.js'))))
+}
+
+const readRiderFiles = (): [string, FaceFile][] =>
+  Object.entries(scannerFiles).map(([path, name]) => {
+    const found = fileURLToPath(import.meta.resolve(name))
+    return [path, readFaceFile(path.endsWith('.js') ? join(found, '..', basename(path)) : found)]
+  })
+
 /** Reads the files of a face and of the kit, by their path below its page; the folder's other files are not served. */
 export const readFaceFiles = (face: string): ReadonlyMap<string, FaceFile> => {
-  const paths = globSync(`{${face},kit}/**/*.{html,css,js,svg}`, { cwd: folder })
-  const files = paths.map((path): [string, FaceFile] => [path, readFaceFile(join(folder, path))])
-  return new Map([...files, ...readTexts(face), ['kit/preact.js', readFaceFile(library)]])
+  const paths = globSync(`{${face},kit}/**/*.{html,css,js,svg,png,webmanifest}`, { cwd: folder })
+  const own = paths.map((path): [string, FaceFile] => [path, readFaceFile(join(folder, path))])
+  const files = new Map([...own, ...readTexts(face), ['kit/preact.js', readFaceFile(library)] as const])
+  if (face !== 'rider') return files
+  files.delete('rider/worker.js')
+  for (const [path, file] of readRiderFiles()) files.set(path, file)
+  return files.set('worker.js', makeWorker(files))
 }
