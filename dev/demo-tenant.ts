@@ -6,6 +6,7 @@ import { openPool } from '@courier/shared/cli/operator-commands.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
+import { createNotifierFile, capabilities as notifierCapabilities } from '../services/notifier/capabilities.ts'
 import * as notifier from '../services/notifier/config.ts'
 import * as notifierTokens from '../services/notifier/core/access/token-commands.ts'
 import { readKeyring } from '../services/notifier/core/channels/vault.ts'
@@ -89,7 +90,8 @@ export const loadNotifier = (kept: Tokens | undefined) =>
   inNotifier(async pool => {
     const listed = await notifierTokens.listTokens(pool)
     if (listed.length === 0) {
-      const checked = checkNotifierFile(await readExample('demo-notifier.json'), process.env)
+      const parts = createNotifierFile(await loadCapabilities(notifierCapabilities, 'all'))
+      const checked = checkNotifierFile(await readExample('demo-notifier.json'), process.env, parts)
       const apply = (file: TenantConfig) => applyFile(pool, readKeyring(settings().CREDENTIALS_KEYS), file, false)
       throwIfRefused('demo-notifier.json', checked.kind === 'refused' ? checked : await apply(checked.file))
     }

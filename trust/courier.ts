@@ -2,10 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { onServer } from '../dev/databases.ts'
 import type { ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
+import { capabilities, createNotifierFile } from '../services/notifier/capabilities.ts'
 import * as notifierTokens from '../services/notifier/core/access/token-commands.ts'
 import { readKeyring } from '../services/notifier/core/channels/vault.ts'
 import { applyFile } from '../services/notifier/core/provisioning/apply.ts'
@@ -78,7 +80,8 @@ const provisionNotifier = async ({ databases, notifier }: Stack, { rate, rules }
   const file = JSON.parse(await readFile(join(root, 'examples/demo-notifier.json'), 'utf8'))
   file.channels[0].messages_per_second = rate ?? 1000
   if (rules) file.rules = rules
-  const checked = checkFile(file, notifier.environment)
+  const parts = createNotifierFile(await loadCapabilities(capabilities, 'all'))
+  const checked = checkFile(file, notifier.environment, parts)
   if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))
   await applyFile(pool, readKeyring(notifier.environment.CREDENTIALS_KEYS ?? ''), checked.file, false)
   const { token } = await notifierTokens.createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })

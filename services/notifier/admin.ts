@@ -15,7 +15,7 @@ import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { VaultError } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
-import { capabilities } from './capabilities.ts'
+import { capabilities, createNotifierFile } from './capabilities.ts'
 import type { Connections } from './capability.ts'
 import { credentialSettings, databaseSettings, orderSettings, ordersUrl } from './config.ts'
 import { createTokenFor, listTokens } from './core/access/token-commands.ts'
@@ -47,6 +47,9 @@ const withKeyring: Connections['withKeyring'] = async action => {
   }
 }
 
+/** Holds all, whatever the service leaves out: a command cares for the rows that it finds. */
+const loaded = await loadCapabilities(capabilities, 'all')
+
 // Each command imports what it alone needs when it runs: all commands together would take twice as long to start.
 const program = new Command('notifier').description("The operator's commands of the notifier service.")
 
@@ -61,7 +64,7 @@ program
   .action(async (path, { dryRun = false, json }) => {
     const { checkFile } = await import('./core/provisioning/check-file.ts')
     const { applyFile } = await import('./core/provisioning/apply.ts')
-    const checked = checkFile(await readJson(path), process.env)
+    const checked = checkFile(await readJson(path), process.env, createNotifierFile(loaded))
     const result =
       checked.kind === 'refused'
         ? checked
@@ -149,9 +152,7 @@ program
 
 addAudit(program, withPool)
 
-// Loads all, whatever the service leaves out: a command cares for the rows that it finds.
-for (const { addCommands } of (await loadCapabilities(capabilities, 'all')).values())
-  addCommands?.(program, { withPool, withKeyring })
+for (const { addCommands } of loaded.values()) addCommands?.(program, { withPool, withKeyring })
 
 const asOwner = () => {
   const known = settings()

@@ -63,7 +63,10 @@ export const createNotifier = async (options: NotifierOptions) => {
   const { syncDue, syncLacking } = createCatalogueSyncs(pool, logger, syncChannel)
   const loaded = [...(options.capabilities ?? (await loadCapabilities(capabilities, 'all'))).values()]
   const housekeeping = loaded.flatMap(capability => capability.housekeeping ?? [])
-  const coreWorkers = createWorkers({ ...options, tokens, keys, counters, syncDue, housekeeping })
+  const admissions = loaded.flatMap(({ admission }) => admission ?? [])
+  const points = loaded.flatMap(({ events }) => events ?? [])
+  const taking = { admissions, points, housekeeping }
+  const coreWorkers = createWorkers({ ...options, tokens, keys, counters, syncDue, ...taking })
   const onQueued = () => coreWorkers.queue.wake()
   const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes, publicUrl, serviceToken } = options
   const messaging = { pool, orders, syncLacking, product: options.api.product, maxMessages, maxBodyBytes }
@@ -86,7 +89,7 @@ export const createNotifier = async (options: NotifierOptions) => {
       tracer,
     })
   })
-  await app.register(eventRoutes, { pool, serviceToken, tracer, onQueued, onProcessed: counters.countEvents })
+  await app.register(eventRoutes, { pool, points, serviceToken, tracer, onQueued, onProcessed: counters.countEvents })
   await app.register(faceRoutes, { face: 'console', path: '/portal', ordersUrl: options.ordersPublicUrl })
 
   await app.register(async staff => {

@@ -1,4 +1,5 @@
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
+import { findLeftOutProblem } from '@courier/shared/postgres/held-rows.ts'
 import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import t from 'tap'
 import { launch } from '../../dev/service-process.ts'
@@ -61,4 +62,28 @@ t.test('a capability adds routes for staff, workers and housekeeping', async t =
     select tenant_id, phone_number_id, '94770000101', now() from channels`)
   await built.housekeeping.clean()
   t.same(await built.rows('select from conversations'), [])
+})
+
+/** Makes rows that need a capability, for the tenant demo. */
+const promises: Record<string, string> = {
+  'per-person': `insert into rules (tenant_id, position, event, template, language, header, body, holds_until_open,
+    supersedes, within_minutes) values ('demo', 0, 'key_12', 'x', 'en', '{}', '{}', false, '{}', 20)`,
+}
+
+t.test('the service does not start without a capability that has promised something, and says what to do', async t => {
+  t.same(
+    Object.keys(capabilities)
+      .filter(name => capabilities[name]?.holds)
+      .sort(),
+    Object.keys(promises).sort(),
+  )
+  const { pool, rows } = await build(t)
+  const findProblem = async (setting: string) =>
+    findLeftOutProblem(pool, 'NOTIFIER_CAPABILITIES', capabilities, await loadCapabilities(capabilities, setting))
+  t.equal(await findProblem('none'), undefined)
+  for (const [name, sql] of Object.entries(promises)) {
+    await rows(sql)
+    t.match(await findProblem('none'), new RegExp(`must name (.* must name )?${name}, because .* before you leave it`))
+    t.equal(await findProblem(Object.keys(promises).join(',')), undefined)
+  }
 })

@@ -5,15 +5,25 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import type { Command } from 'commander'
 import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
+import type { EventPoint } from './core/events/event-point.ts'
 import type { WaybillDependencies } from './core/messages/about-waybill.ts'
 import type { MessagingApi } from './core/messaging-api/client.ts'
+import type { FilePart } from './core/provisioning/file-part.ts'
+import type { Admission } from './core/sending/admission.ts'
 
 /**
- * Describes what a capability adds to the core, which does not know it: `capabilities.ts` lists it, and a setting may
- * leave it out. It reads and writes the core's tables through the core's functions and its own queries. Its row of
- * `capabilities.ts` says, as `holds`, with which stored rows it must not be left out.
+ * Describes a capability: a folder that a setting leaves out, which the core does not know. It may meet the core here
+ * and nowhere else (docs/contributors/architecture.md#capabilities). It reads and writes the core's tables through the
+ * core's functions and its own queries. Its row of `capabilities.ts` says, as `holds`, with which stored rows it must
+ * not be left out.
  */
 export interface Capability {
+  /** Says which due messages wait, takes what sends use up, joins messages: `per-person` sends several as one. */
+  readonly admission?: Admission
+  /** Takes part in processing events: a message of `per-person` leaves before a later one about its parcel. */
+  readonly events?: EventPoint
+  /** Adds fields to the company file, with their checks and changes: `per` and `within` of a rule, for `per-person`. */
+  readonly file?: FilePart
   /**
    * Creates what its routes and workers share, once for each process. Must not connect to anything. Imports its routes
    * when they are registered: commands load capabilities too, and would pay for them.

@@ -10,8 +10,10 @@ import { proveDue } from './core/channels/prove.ts'
 import type { TokenKeeper } from './core/channels/secrets.ts'
 import { checkBudgets } from './core/costs/budget.ts'
 import { deliverActions } from './core/events/deliver-actions.ts'
+import type { EventPoint } from './core/events/event-point.ts'
 import type { MessagingApi } from './core/messaging-api/client.ts'
 import type { OrdersClient } from './core/orders-client/orders-client.ts'
+import type { Admission } from './core/sending/admission.ts'
 import { openRoom } from './core/sending/defer-for-room.ts'
 import { createEffects } from './core/sending/effects.ts'
 import type { ClaimedMessage } from './core/sending/message.ts'
@@ -39,6 +41,8 @@ interface WorkerOptions extends Engine {
   readonly keys: KeyCheck
   readonly counters: Counters
   readonly syncDue: () => Promise<void>
+  readonly admissions: readonly Admission[]
+  readonly points: readonly EventPoint[]
   readonly housekeeping: readonly DeleteExpired[]
 }
 
@@ -55,7 +59,7 @@ export const createWorkers = (options: WorkerOptions) => {
   return {
     queue,
     actions: poll('actions.delivery', 1, () =>
-      deliverActions({ pool, logger, orders, onQueued, onOutcome: counters.countActions }),
+      deliverActions({ pool, logger, orders, points: options.points, onQueued, onOutcome: counters.countActions }),
     ),
     proofs: poll('channel.proving', 1, () => proveDue(options, logger)),
     budgets: poll('budget.check', 60, () => checkBudgets(pool, logger)),
@@ -69,7 +73,7 @@ export const createWorkers = (options: WorkerOptions) => {
 }
 
 const createQueue = (options: WorkerOptions): Queue => {
-  const { pool, logger, keys, window, recipientPauseSeconds, counters } = options
+  const { pool, logger, keys, window, recipientPauseSeconds, counters, admissions } = options
   const send = createSender({ ...options, carryOut: createEffects(pool, logger), onUnopened: keys.forget })
   const sendAndCount = async (message: ClaimedMessage) => {
     const outcome = await send(message)
@@ -77,5 +81,5 @@ const createQueue = (options: WorkerOptions): Queue => {
     return outcome
   }
   const limits = { window, recipientPauseSeconds, sendSeconds }
-  return new Queue({ pool, logger, send: sendAndCount, mayClaim: keys.mayUse, ...limits })
+  return new Queue({ pool, logger, send: sendAndCount, mayClaim: keys.mayUse, admissions, ...limits })
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
@@ -7,8 +8,9 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import { pino } from 'pino'
 import { type Environment, spawnReady } from '../../../dev/service-process.ts'
-import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
+import { chosenCapabilities, cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createSimulator } from '../../../simulator/app.ts'
+import { capabilities } from '../capabilities.ts'
 import { createTokenKeeper, storeSecret } from '../core/channels/secrets.ts'
 import { readKeyring } from '../core/channels/vault.ts'
 import type { Tx } from '../core/database/tables.ts'
@@ -20,6 +22,10 @@ import { createEffects } from '../core/sending/effects.ts'
 import type { ClaimedMessage } from '../core/sending/message.ts'
 import { Queue, type QueueOptions } from '../core/sending/queue.ts'
 import { createSender } from '../core/sending/sender.ts'
+
+/** Holds the capabilities that the running test loads. */
+export const loaded = await loadCapabilities(capabilities, chosenCapabilities)
+const admissions = [...loaded.values()].flatMap(({ admission }) => admission ?? [])
 
 export const phoneNumberId = '106540352242922'
 
@@ -128,7 +134,7 @@ export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, opt
   const tokens = createTokenKeeper(pool, keyring)
   const send = createSender({ pool, api, keyring, tokens, carryOut: createEffects(pool, logger), logger })
   const createQueue = (more: Partial<QueueOptions> = {}) =>
-    new Queue({ pool, logger, send, window, recipientPauseSeconds, sendSeconds, ...more })
+    new Queue({ pool, logger, send, window, recipientPauseSeconds, sendSeconds, admissions, ...more })
   return { api, tokens, send, createQueue }
 }
 

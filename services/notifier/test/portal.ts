@@ -1,12 +1,10 @@
-import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
-import { chosenCapabilities, type Teardown } from '../../../dev/test-database.ts'
+import type { Teardown } from '../../../dev/test-database.ts'
 import { createNotifier, type NotifierOptions } from '../app.ts'
-import { capabilities } from '../capabilities.ts'
 import { createTokenFor } from '../core/access/token-commands.ts'
 import type { OrdersClient } from '../core/orders-client/orders-client.ts'
-import { createFixture, type FixtureOptions } from './fixture.ts'
+import { createFixture, type FixtureOptions, loaded } from './fixture.ts'
 
 export const serviceToken = 'a-service-token-of-tests'
 
@@ -46,7 +44,7 @@ export const build = async (
     window: 64,
     recipientPauseSeconds: options.recipientPauseSeconds ?? 0,
     requestsPerMinute,
-    capabilities: await loadCapabilities(capabilities, chosenCapabilities),
+    capabilities: loaded,
     ...limits,
   })
   t.teardown(async () => {

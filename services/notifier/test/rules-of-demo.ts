@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
+import { createNotifierFile } from '../capabilities.ts'
 import type { Tx } from '../core/database/tables.ts'
 import type { Rule } from '../core/events/queries.ts'
 import { applyRules } from '../core/provisioning/apply-rules.ts'
 import { checkFile } from '../core/provisioning/check-file.ts'
+import { loaded } from './fixture.ts'
+
+/** Describes the company file of the capabilities that the running test loads. */
+export const notifierFile = createNotifierFile(loaded)
 
 const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
 
@@ -14,7 +19,7 @@ export const demoFile = (rules?: unknown[]) => {
   return rules ? { ...file, rules } : file
 }
 
-export const checkDemo = (rules?: unknown[]) => checkFile(demoFile(rules), secrets)
+export const checkDemo = (rules?: unknown[]) => checkFile(demoFile(rules), secrets, notifierFile)
 
 /** Stores these rules, or the rules of examples/demo-notifier.json, for the tenant demo. */
 export const giveRules = async (pool: pg.Pool, rules?: unknown[]): Promise<void> => {

@@ -13,6 +13,7 @@ import {
 } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
+import type { EventPoint } from './event-point.ts'
 import { processIn } from './process.ts'
 
 interface ActionDeliveryOptions {
@@ -20,6 +21,7 @@ interface ActionDeliveryOptions {
   readonly logger: Logger
   readonly orders: OrdersClient
   readonly onQueued: () => void
+  readonly points?: readonly EventPoint[] | undefined
   readonly onOutcome: (outcome: string, count: number) => void
 }
 
@@ -81,19 +83,21 @@ const readResults = (actions: readonly WaitingAction[], results: CustomerActionR
 
 const keep = async (options: ActionDeliveryOptions, tenant: string, results: readonly Result[]): Promise<void> => {
   // Webhooks lock conversations and actions too.
-  const stored = await retryDeadlocks(() => inTenant(options.pool, tenant, (tx: Tx) => storeNew(tx, tenant, results)))
+  const stored = await retryDeadlocks(() =>
+    inTenant(options.pool, tenant, (tx: Tx) => storeNew(tx, tenant, results, options.points)),
+  )
   for (const { outcome } of stored) options.onOutcome(outcome, 1)
   if (stored.length > 0) options.onQueued()
   options.logger.info({ tenant, actions: stored.length }, 'actions.delivered')
 }
 
 /** Stores results with the messages that the tenant's rules make of them. Returns the new results. */
-const storeNew = async (tx: Tx, tenant: string, results: readonly Result[]): Promise<Result[]> => {
+const storeNew = async (tx: Tx, tenant: string, results: readonly Result[], points: readonly EventPoint[] = []) => {
   const ids = await storeResults(tx, tenant, results)
   const fresh = results.filter(({ id }) => ids.has(id))
   const numbers = new Map(fresh.flatMap(({ event, phoneNumberId }) => (event ? [[event.id, phoneNumberId]] : [])))
   const events = fresh.flatMap(({ event }) => event ?? [])
-  await processIn(tx, tenant, events, numbers)
+  await processIn(tx, tenant, events, points, numbers)
   return fresh
 }
 

@@ -19,7 +19,8 @@ import { expiryHours } from '../messages/expiry.ts'
 import { insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { cancelUntrue, endWindows, remakeMessages, supersedeMessages, type TakenBack } from './change-waiting.ts'
+import { cancelUntrue, remakeMessages, supersedeMessages, type TakenBack } from './change-waiting.ts'
+import type { EventPoint } from './event-point.ts'
 import {
   type EventError,
   findRules,
@@ -42,14 +43,18 @@ type Processed = Readonly<Record<EventOutcome, number>>
  * Stores an unsendable message with its reason, for staff. Messages of events from before a restore become unknown.
  * Returns undefined for an unknown tenant, and then stores nothing.
  */
-export const processEvents = (pool: pg.Pool, { tenant, events }: CourierEvents): Promise<Processed | undefined> =>
-  inTenant(pool, tenant, (tx: Tx) => processIn(tx, tenant, events))
+export const processEvents = (
+  pool: pg.Pool,
+  { tenant, events }: CourierEvents,
+  points: readonly EventPoint[] = [],
+): Promise<Processed | undefined> => inTenant(pool, tenant, (tx: Tx) => processIn(tx, tenant, events, points))
 
 /** Processes events within a transaction. `numbers` gives the number to reply from by event id, where it is known. */
 export const processIn = async (
   tx: Tx,
   tenant: string,
   events: readonly CourierEvent[],
+  points: readonly EventPoint[],
   numbers?: ReadonlyMap<string, string>,
 ): Promise<Processed | undefined> => {
   const known = await findTenant(tx, tenant)
@@ -69,7 +74,8 @@ export const processIn = async (
   const rules = await findRules(tx, tenant)
   const wanted = applyRules(rules, timely, hours, pressedOn)
   const { failed, ids } = await queue(tx, tenant, wanted, isInDoubt)
-  if (rules.some(rule => rule.within_minutes !== null)) await endWindows(tx, tenant, listFirst(wanted, ids))
+  const first = listFirst(wanted, ids)
+  for (const { onQueued } of points) await onQueued?.(tx, tenant, rules, first)
   await remakeMessages(tx, tenant, edits)
   await cancelUntrue(tx, tenant, listTakenBack(fresh, wanted, ids))
   const matched = new Set(wanted.map(({ event }) => event.id))

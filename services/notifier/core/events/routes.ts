@@ -19,11 +19,13 @@ import type pg from 'pg'
 import { findLimits } from '../channels/portfolio.ts'
 import { findNumber, findTenant } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
+import type { EventPoint } from './event-point.ts'
 import { type EventOutcome, eventOutcomes, processEvents } from './process.ts'
 import { findKnownEvents, findRules, findSentMessages, maxSentMessages, readSubject } from './queries.ts'
 
 interface EventsOptions {
   readonly pool: pg.Pool
+  readonly points?: readonly EventPoint[] | undefined
   readonly serviceToken: string
   readonly tracer?: Tracer | undefined
   readonly onQueued: () => void
@@ -63,7 +65,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
     refuseBadTexts(request.body)
     const { tenant, events } = request.body
     const processed = await inSpans(tracer, 'events.process', 'consumer', events, traced =>
-      processEvents(pool, { tenant, events: [...traced] }),
+      processEvents(pool, { tenant, events: [...traced] }, options.points),
     )
     if (!processed) throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
     for (const outcome of eventOutcomes) if (processed[outcome] > 0) onProcessed(outcome, processed[outcome])

@@ -10,7 +10,8 @@ import { anyCountry, type Tariff } from '../costs/price.ts'
 import type { Rule } from '../events/queries.ts'
 import { isTimeZone } from '../messages/hours.ts'
 import { checkHours, checkRules, toRule } from './check-rules.ts'
-import { NotifierFile } from './notifier-file.ts'
+import { type Add, coreFile, defineFile } from './file-part.ts'
+import type { NotifierFile } from './notifier-file.ts'
 
 /** Is a checked file with its secrets in the clear, from the file or the environment. */
 export interface TenantConfig {
@@ -23,12 +24,9 @@ export interface TenantConfig {
 type CheckedFile = { kind: 'accepted'; file: TenantConfig } | { kind: 'refused'; errors: FieldErrors }
 
 type Environment = Record<string, string | undefined>
-type Add = (path: string, sentence: string) => void
-
-const check = TypeCompiler.Compile(NotifierFile)
-
 /** Checks the shape and content of a notifier file, and reads secrets from the environment. Shows no secret. */
-export const checkFile = (value: unknown, environment: Environment): CheckedFile => {
+export const checkFile = (value: unknown, environment: Environment, parts = coreFile): CheckedFile => {
+  const check = TypeCompiler.Compile(defineFile(parts))
   if (!check.Check(value)) return { kind: 'refused', errors: listErrors(check, value).errors }
   const errors: FieldErrors = {}
   const add: Add = (path, sentence) => {
@@ -41,12 +39,16 @@ export const checkFile = (value: unknown, environment: Environment): CheckedFile
     add('tenant.time_zone', `There is no time zone ${value.tenant.time_zone}: give UTC or a name such as Asia/Colombo.`)
   checkHours(value.tenant.send_between, 'tenant', add)
   checkChannels(value, add)
-  checkRules(value, add)
+  checkRules(value, parts, add)
+  for (const part of parts) part.check?.(value, add)
   const tariffs = value.tariffs?.map(({ country = anyCountry, ...tariff }) => ({ ...tariff, country }))
   checkTariffs(tariffs ?? [], add)
   const channels = value.channels.map((channel, index) => readSecrets(channel, `channels.${index}`, environment, add))
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  return { kind: 'accepted', file: { tenant: value.tenant, channels, rules: value.rules?.map(toRule), tariffs } }
+  return {
+    kind: 'accepted',
+    file: { tenant: value.tenant, channels, rules: value.rules?.map(rule => toRule(rule, parts)), tariffs },
+  }
 }
 
 const checkTexts = (value: unknown, path: string, add: Add): void => {

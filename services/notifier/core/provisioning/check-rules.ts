@@ -3,16 +3,14 @@ import type { Rule } from '../events/queries.ts'
 import { nameRule } from '../events/rules.ts'
 import { placeholderError } from '../messages/placeholders.ts'
 import type { ButtonKind, Component, Parameter } from '../messaging-api/message-template.ts'
-import type { NotifierFile } from './notifier-file.ts'
+import type { Add, FileParts } from './file-part.ts'
+import type { GivenRule, NotifierFile } from './notifier-file.ts'
 
 /** A request carries up to 500 events, and all their messages must be written before its timeout. */
 const maxRulesOfEvent = 5
 
-type Add = (path: string, sentence: string) => void
-type GivenRule = NonNullable<NotifierFile['rules']>[number]
-
-export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
-  const names = rules.map(toRule).map(nameRule)
+export const checkRules = ({ rules = [] }: NotifierFile, parts: FileParts, add: Add): void => {
+  const names = rules.map(rule => nameRule(toRule(rule, parts)))
   const events = rules.map(({ on }) => on)
   for (const [index, rule] of rules.entries()) {
     if (events.slice(0, index).filter(on => on === rule.on).length >= maxRulesOfEvent)
@@ -23,8 +21,7 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
     if (names.indexOf(names[index] as string) < index) add(`rules.${index}`, `The rule ${names[index]} is there twice.`)
     checkContent(rule, `rules.${index}`, add)
     checkButtons(rule, `rules.${index}`, add)
-    checkPlaceholders(rule, `rules.${index}`, add, rule.on, rule.per)
-    checkWindow(rule, `rules.${index}`, add)
+    checkPlaceholders(rule, `rules.${index}`, add, rule.on, isPerPerson(rule, parts))
     if (isMerchantEvent(rule.on)) checkMerchantRule(rule, `rules.${index}`, add)
     if (rule.body && rule.named_body) add(`rules.${index}`, 'A rule has one body: body or named_body.')
     if (listMedia(rule).length + Number((rule.header ?? []).length > 0) > 1)
@@ -65,31 +62,16 @@ export const checkHours = (between: string[] | undefined, path: string, add: Add
     add(`${path}.send_between`, 'The send between field must be two different times; only the end may be 24:00.')
 }
 
-/** Checks a rule with one message for several parcels. Its buttons concern none of them in particular. */
-const checkWindow = (rule: GivenRule, path: string, add: Add): void => {
-  const { per, within, on, buttons = [], expires_after_hours: hours } = rule
-  if ((per === undefined) !== (within === undefined))
-    add(`${path}.${per ? 'within' : 'per'}`, 'A rule with one of per and within has both.')
-  if (hours !== undefined && (readMinutes(within) ?? 0) >= hours * 60)
-    add(`${path}.within`, 'The within field must be less than expires_after_hours.')
-  if (per && isMerchantEvent(on)) add(`${path}.per`, `A rule on ${on} concerns no parcels.`)
-  for (const [position, { action }] of buttons.entries())
-    if (per && action !== undefined)
-      add(`${path}.buttons.${position}.action`, 'A rule per person has no actions: a press concerns one parcel.')
-}
-
-const readMinutes = (within: string | undefined): number | null =>
-  within === undefined ? null : Number.parseInt(within, 10) * (within.endsWith('h') ? 60 : 1)
-
 /** Matches the paths of texts, as opposed to addresses and payloads. */
 const textPath = /^rules\.\d+\.(header|body|named_body|text)(\.|$)/
 
-const checkPlaceholders = (value: unknown, path: string, add: Add, event: string, per: GivenRule['per']): void => {
+const checkPlaceholders = (value: unknown, path: string, add: Add, event: string, isPerPerson: boolean): void => {
   if (typeof value === 'string') {
-    const error = placeholderError(value, event, per !== undefined && textPath.test(path))
+    const error = placeholderError(value, event, isPerPerson && textPath.test(path))
     if (error) add(path, error)
   } else if (typeof value === 'object' && value !== null)
-    for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add, event, per)
+    for (const [name, inner] of Object.entries(value))
+      checkPlaceholders(inner, `${path}.${name}`, add, event, isPerPerson)
 }
 
 /** Checks a rule that writes to merchants: without a parcel, it supersedes no messages and offers no actions. */
@@ -99,7 +81,9 @@ const checkMerchantRule = ({ on, supersedes, buttons = [] }: GivenRule, path: st
     if (action !== undefined) add(`${path}.buttons.${position}.action`, `A rule on ${on} has no actions.`)
 }
 
-export const toRule = (rule: GivenRule): Rule => ({
+const isPerPerson = (rule: GivenRule, parts: FileParts): boolean => toRule(rule, parts).within_minutes !== null
+
+export const toRule = (rule: GivenRule, parts: FileParts): Rule => ({
   event: rule.on,
   text: rule.text ?? null,
   template: rule.template ?? '',
@@ -114,7 +98,8 @@ export const toRule = (rule: GivenRule): Rule => ({
   expires_after_hours: rule.expires_after_hours ?? null,
   pauses_on_category_change: rule.pause_on_category_change ?? false,
   paused_reason: null,
-  within_minutes: readMinutes(rule.within),
+  within_minutes: null,
+  ...Object.assign({}, ...parts.map(part => part.toColumns?.(rule))),
 })
 
 const listMedia = ({ header_image, header_video, header_document, header_location }: GivenRule): Parameter[] => [

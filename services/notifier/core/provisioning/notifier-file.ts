@@ -102,14 +102,6 @@ const Rule = closed({
   supersedes: Type.Optional(Type.Array(EventName, { maxItems: 20, must: 'be a list of at most 20 events' })),
   expires_after_hours: Type.Optional(Type.Integer({ minimum: 1, maximum: 72, must: 'be a whole number from 1 to 72' })),
   pause_on_category_change: Type.Optional(Type.Boolean()),
-  per: Type.Optional(Type.Literal('person', { must: 'be person' })),
-  within: Type.Optional(
-    Type.String({
-      maxLength: 5,
-      pattern: '^(([1-9]\\d{0,2}|1[0-3]\\d\\d|14[0-3]\\d|1440)m|([1-9]|1\\d|2[0-4])h)$',
-      must: 'be 1m to 24h, such as 20m',
-    }),
-  ),
 })
 
 /** A decimal is text: a JSON number would lose precision. */
@@ -165,3 +157,4 @@ export const NotifierFile = closed({
   ),
 })
 export type NotifierFile = Static<typeof NotifierFile>
+export type GivenRule = NonNullable<NotifierFile['rules']>[number]

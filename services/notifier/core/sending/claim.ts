@@ -5,10 +5,10 @@ import { findConversation } from '../conversations/queries.ts'
 import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, toTemplateKey } from '../templates/queries.ts'
-import { deferForHours, limitRecipientRate, waitForEarlier } from './defer.ts'
+import type { Admission } from './admission.ts'
+import { admitHours, limitRecipientRate, waitForEarlier } from './defer.ts'
 import { deferForBudget } from './defer-for-budget.ts'
 import { deferForRoom } from './defer-for-room.ts'
-import { joinParcels, keepOldest } from './join-parcels.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
 import { type Blocked, findBlockReason } from './pre-send-check.ts'
@@ -16,6 +16,7 @@ import { countTokens, type TokenBucket } from './rate-limit.ts'
 
 interface ClaimOptions extends MarkOptions {
   readonly room: number
+  readonly admissions?: readonly Admission[] | undefined
   /** Runs before the commit with the messages that become `sending`, to queue again if the commit is in doubt. */
   readonly beforeCommit?: (messages: readonly ClaimedMessage[]) => void
 }
@@ -52,21 +53,25 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     if (!now) return { messages: [], blocked: [], hasMore, now: new Date(0) }
     const share = Math.max(1, Math.floor(options.room / channels.length))
     const counts = channels.map(({ tokens }) => Math.min(Math.floor(tokens), share))
-    const due = await lockDue(tx, channels, counts)
-    const affordable = await deferForBudget(tx, due)
-    const allowed = await deferForHours(tx, affordable, now)
+    const admitting = [admitHours, ...(options.admissions ?? [])].map(begin => begin(tx, channels, now))
+    const [due, admissions] = await Promise.all([lockDue(tx, channels, counts), Promise.all(admitting)])
+    let allowed: readonly DueMessage[] = await deferForBudget(tx, due)
+    for (const { defer } of admissions) if (defer) allowed = await defer(allowed)
     const first = await waitForEarlier(tx, allowed)
     const [ready, checkable] = await Promise.all([
       limitRecipientRate(tx, first, options.recipientPauseSeconds),
       addConversations(tx, channels, first),
     ])
     const { sendable, blocked } = check(ready, checkable, now)
-    const leaving = await deferForRoom(tx, keepOldest(sendable))
+    let leaving: readonly ClaimedMessage[] = sendable
+    for (const { reserve } of admissions) if (reserve) leaving = await reserve(leaving)
+    leaving = await deferForRoom(tx, leaving)
     const [marked] = await Promise.all([
       markSending(tx, leaving, options),
       takeTokens(tx, channels, [...leaving, ...blocked.map(({ message }) => message)]),
     ])
-    const messages = await joinParcels(tx, marked)
+    let messages: readonly ClaimedMessage[] = marked
+    for (const { carry } of admissions) if (carry) messages = await carry(messages)
     options.beforeCommit?.(messages)
     return { messages, blocked, hasMore, now }
   })

@@ -1,9 +1,12 @@
 import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
+import type { Admission } from './admission.ts'
 import type { DueMessage } from './message.ts'
 
-/** Defers messages until their hours begin, which is not an attempt; returns the others, with superseded ones. */
-export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
+/** Defers messages until their hours begin; superseded ones pass, since they are cancelled next. */
+export const admitHours: Admission = (tx, _numbers, now) => ({ defer: due => deferForHours(tx, due, now) })
+
+const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
   const allowedFrom = rememberAllowed()
   const late = new Map<DueMessage, Deferral>()
   for (const message of due) {

@@ -2,6 +2,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { remember } from '@courier/shared/postgres/history.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { Admission } from './admission.ts'
 import { claimMessages } from './claim.ts'
 import { ThroughputEstimate } from './claim-ahead.ts'
 import type { ClaimedMessage } from './message.ts'
@@ -18,6 +19,8 @@ export interface QueueOptions {
   readonly recipientPauseSeconds: number
   /** A send ends within this time, with a response or without. */
   readonly sendSeconds: number
+  /** Decides which messages leave, after the hours of the messages. */
+  readonly admissions?: readonly Admission[] | undefined
   /** Blocks all claims while it resolves to false. */
   readonly mayClaim?: (() => Promise<boolean>) | undefined
 }
@@ -119,7 +122,7 @@ export class Queue {
   }
 
   async #claim(): Promise<void> {
-    const { pool, sendSeconds, recipientPauseSeconds } = this.#options
+    const { pool, sendSeconds, recipientPauseSeconds, admissions } = this.#options
     const begun = performance.now()
     this.#isClaimDue = false
     let inDoubt: readonly ClaimedMessage[] = []
@@ -128,7 +131,7 @@ export class Queue {
     }
     // Is twice the time of a send: a slow outcome of a live process must not look like that of a dead one.
     const sendingSeconds = sendSeconds * 2
-    const options = { room: this.#roomToClaim(begun), sendingSeconds, recipientPauseSeconds, beforeCommit }
+    const options = { room: this.#roomToClaim(begun), sendingSeconds, recipientPauseSeconds, beforeCommit, admissions }
     const hasMore = await this.#guard('queue.claim_failed', async () => {
       if ((await this.#options.mayClaim?.()) === false) return false
       const { messages, blocked, hasMore, now } = await claimMessages(pool, options)

@@ -1,13 +1,14 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
+import { claimMessages } from '../../core/sending/claim.ts'
+import { storeOutcomes } from '../../core/sending/outcomes.ts'
+import { storeBlocked } from '../../core/sending/pre-send-check.ts'
+import { sweep } from '../../core/sending/sweep.ts'
 import { phoneNumberId, spawnWorker, until } from '../../test/fixture.ts'
 import { orderEvent, orderFacts, standIn } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
 import { checkDemo, giveRules, perPerson } from '../../test/rules-of-demo.ts'
-import { claimMessages } from '../sending/claim.ts'
-import { storeOutcomes } from '../sending/outcomes.ts'
-import { storeBlocked } from '../sending/pre-send-check.ts'
-import { sweep } from '../sending/sweep.ts'
+import { admitPerPerson } from './capability.ts'
 
 const delivered = {
   on: 'key_13',
@@ -19,7 +20,7 @@ const delivered = {
 const { client, known } = await standIn(t)
 const built = await build(t, undefined, client)
 const { call, deliver, rows, pool, control, send: sendOne } = built
-const claiming = { room: 100, sendingSeconds: 30, recipientPauseSeconds: 0 }
+const claiming = { room: 100, sendingSeconds: 30, recipientPauseSeconds: 0, admissions: [admitPerPerson] }
 
 let people = 0
 /** Returns a phone that no other test has. */

@@ -1,14 +1,16 @@
 import t from 'tap'
+import { claimMessages } from '../../core/sending/claim.ts'
+import { storeOutcomes } from '../../core/sending/outcomes.ts'
 import { orderEvent, orderFacts } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
 import { dayMinutes, peopleByParcels, recordDay } from '../../test/recorded-day.ts'
 import { giveRules } from '../../test/rules-of-demo.ts'
-import { claimMessages } from '../sending/claim.ts'
-import { storeOutcomes } from '../sending/outcomes.ts'
+import { admitPerPerson } from './capability.ts'
 
 /** The price of a utility message in the example of docs/staff/costs.md. */
 const price = 0.0165
 const stepMinutes = 10
+const claiming = { room: 500, sendingSeconds: 30, recipientPauseSeconds: 0, admissions: [admitPerPerson] }
 
 /** Plays the day with these fields in each rule; returns the messages that arrived and the parcels. */
 const play = async (more: object) => {
@@ -27,7 +29,7 @@ const play = async (more: object) => {
     })
     if (events.length > 0) await deliver(...events)
     for (let isMore = true; isMore; ) {
-      const { messages } = await claimMessages(pool, { room: 500, sendingSeconds: 30, recipientPauseSeconds: 0 })
+      const { messages } = await claimMessages(pool, claiming)
       await storeOutcomes(pool, await Promise.all(messages.map(send)), 0)
       isMore = messages.length > 0
     }

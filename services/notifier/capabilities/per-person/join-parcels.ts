@@ -1,7 +1,7 @@
-import { prepared, type Tx, toColumns } from '../database/tables.ts'
-import { fillGroup, listWaybills } from '../messages/placeholders.ts'
-import type { Content } from '../messaging-api/message-template.ts'
-import type { ClaimedMessage } from './message.ts'
+import { prepared, type Tx, toColumns } from '../../core/database/tables.ts'
+import { fillGroup, listWaybills } from '../../core/messages/placeholders.ts'
+import type { Content } from '../../core/messaging-api/message-template.ts'
+import type { ClaimedMessage } from '../../core/sending/message.ts'
 
 /** Keeps only the oldest of the messages that may leave as one; the others stay queued for `joinParcels`. */
 export const keepOldest = (messages: readonly ClaimedMessage[]): ClaimedMessage[] => {
