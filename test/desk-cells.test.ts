@@ -4,7 +4,7 @@ import t from 'tap'
 import { root } from '../dev/settings.ts'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { launchBrowser } from './browser.ts'
-import { chooseOrigin, openDesk } from './desk.ts'
+import { bookRows, chooseOrigin, openDesk, waitForReady } from './desk.ts'
 
 // The type check of portal/ covers these files.
 const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
@@ -167,24 +167,11 @@ if (browser) {
     await page.getByRole('button', { name: /^Read/ }).click()
     if (!(await page.getByLabel('Parcels start in').inputValue())) await chooseOrigin(page)
   }
-  const ready = (count: number) => page.locator('strong', { hasText: `Ready to book: ${count}.` }).waitFor()
-  const book = async (): Promise<Record<string, unknown>[]> => {
-    const request = page.waitForRequest(each => each.url().endsWith('/order/bulk'))
-    await page.getByRole('button', { name: /^Book and/ }).click()
-    const { order_data } = (await request).postDataJSON()
-    await page.getByText('parcels are booked.').waitFor()
-    await page.getByRole('button', { name: 'Upload more' }).click()
-    const sure = page.getByRole('button', { name: 'Press again' })
-    if (await sure.isVisible()) await sure.click()
-    await page.getByRole('textbox', { name: 'Rows' }).waitFor()
-    return order_data
-  }
-
   t.test('an amount typed into a sheet of prepaid parcels is read or asked, never booked as 0', async t => {
     await read('Name,Phone,Address,City\nNimal,0770000001,1 Road,Galle\nKamal,0770000002,2 Road,Galle')
     await page.getByLabel('All parcels of this sheet are prepaid').check()
     await page.getByRole('button', { name: 'Check the rows' }).click()
-    await ready(2)
+    await waitForReady(page, 2)
     const cod = page.locator('#row-2-cod')
     for (const text of ['1.500', '4,50', 'USD 40', '#N/A', 'four thousand']) {
       await cod.fill(text)
@@ -195,8 +182,8 @@ if (browser) {
     t.equal(await page.getByRole('button', { name: /^Prepaid/ }).count(), 0, 'words may be an amount')
     await cod.fill('১৫০০')
     await page.getByRole('button', { name: 'Check again' }).click()
-    await ready(2)
-    t.match(await book(), [{ cod: 1500 }, { cod: 0 }])
+    await waitForReady(page, 2)
+    t.match(await bookRows(page), [{ cod: 1500 }, { cod: 0 }])
   })
 
   t.test('rows whose order number was booked days ago are left out and named, and can be taken in', async t => {
@@ -207,23 +194,23 @@ if (browser) {
       await page.getByRole('button', { name: 'Check the rows' }).click()
     }
     await check([head, row('W-1', 1), row('W-2', 2), row('W-3', 3)].join('\n'))
-    await ready(3)
-    t.equal((await book()).length, 3)
+    await waitForReady(page, 3)
+    t.equal((await bookRows(page)).length, 3)
     await orders.rows(`update orders set created_at = '2026-02-03T06:00:00Z' where order_no like 'W-%'`)
     const [{ waybill_number: waybill }] = await orders.rows(`select * from orders where order_no = 'W-1'`)
     await orders.rows(`update orders set status_key = 'key_3' where order_no = 'W-3'`)
     await check([head, row('W-1', 1), row('W-2', 2), row('W-3', 3), row('W-4', 4)].join('\n'))
-    await ready(2)
+    await waitForReady(page, 2)
     await page.getByText('Left out: Booked before (2)').waitFor()
     await page.getByText(`${waybill}, booked on 2026-02-03, has the same number.`).waitFor()
     await page.getByText('booked on 2026-02-03 and cancelled since, had the same number.').waitFor()
     await page.getByLabel('Book row 3').check()
-    await ready(3)
+    await waitForReady(page, 3)
     await page.locator('#row-3-remark, #row-3-customer_name').first().fill('Nimal again')
     await page.getByRole('button', { name: 'Check again' }).click()
-    await ready(3)
+    await waitForReady(page, 3)
     t.strictSame(
-      (await book()).map(({ order_no }) => order_no),
+      (await bookRows(page)).map(({ order_no }) => order_no),
       ['W-2', 'W-3', 'W-4'],
     )
   })

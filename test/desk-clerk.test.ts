@@ -3,7 +3,7 @@ import t from 'tap'
 import { root } from '../dev/settings.ts'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { launchBrowser } from './browser.ts'
-import { chooseOrigin, openDesk } from './desk.ts'
+import { bookRows, checkSheet, openDesk } from './desk.ts'
 
 // The type check of portal/ covers these files.
 const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
@@ -322,23 +322,12 @@ if (browser) {
   t.test('sheets of couriers and shops are booked as a clerk would have typed them', async t => {
     const page = await open()
     const book = async (text: string, prepaid: number) => {
-      await page.getByRole('textbox', { name: 'Rows' }).fill(text)
-      await page.getByRole('button', { name: /^Read/ }).click()
-      if (!(await page.getByLabel('Parcels start in').inputValue())) await chooseOrigin(page)
-      await page.getByRole('button', { name: 'Check the rows' }).click()
+      await checkSheet(page, text)
       if (prepaid) await page.getByRole('button', { name: `Prepaid: nothing to collect for ${prepaid} rows` }).click()
       const button = page.getByRole('button', { name: /^Book and/ })
       await button.waitFor()
       t.match(await page.locator('.panel', { has: button }).innerText(), /Ready to book: \d+\. \S/)
-      const request = page.waitForRequest(each => each.url().endsWith('/order/bulk'))
-      await button.click()
-      const { order_data } = (await request).postDataJSON()
-      await page.getByText('parcels are booked.').waitFor()
-      await page.getByRole('button', { name: 'Upload more' }).click()
-      const sure = page.getByRole('button', { name: 'Press again' })
-      if (await sure.isVisible()) await sure.click()
-      await page.getByRole('textbox', { name: 'Rows' }).waitFor()
-      return order_data
+      return bookRows(page)
     }
     const shop =
       'status,order_total,payment_method,billing_first_name,billing_phone,billing_address_1,billing_city,shipping_first_name,shipping_last_name,shipping_address_1,shipping_address_2,shipping_city'

@@ -6,7 +6,7 @@ import { root } from '../dev/settings.ts'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import { launchBrowser } from './browser.ts'
-import { chooseOrigin, openDesk, showDesk, showInLanguages } from './desk.ts'
+import { bookRows, checkSheet, openDesk, press, showDesk, showInLanguages, waitForReady } from './desk.ts'
 
 // The type check of portal/ covers these files.
 const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
@@ -361,35 +361,14 @@ if (browser) {
   const orders = await ordersFixture(t, { file })
   const url = `${await orders.app.listen({ host: '127.0.0.1', port: 0 })}/desk/`
   const { open } = await openDesk(t, browser, url)
-  const check = async (page: Page, text: string) => {
-    await page.getByRole('textbox', { name: 'Rows' }).fill(text)
-    await page.getByRole('button', { name: /^Read/ }).click()
-    if (!(await page.getByLabel('Parcels start in').inputValue())) await chooseOrigin(page)
-    await page.getByRole('button', { name: 'Check the rows' }).click()
-    await page.locator('strong', { hasText: 'Ready to book' }).waitFor()
-  }
-  const ready = (page: Page, count: number) => page.locator('strong', { hasText: `Ready to book: ${count}.` }).waitFor()
-  const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
-  /** Books the rows that are ready, and returns the orders of the request. */
-  const book = async (page: Page) => {
-    const request = page.waitForRequest(each => each.url().endsWith('/order/bulk'))
-    await page.getByRole('button', { name: /^Book and confirm/ }).click()
-    const { order_data } = (await request).postDataJSON()
-    await page.getByText('parcels are booked.').waitFor()
-    await page.getByRole('button', { name: 'Upload more' }).click()
-    const sure = page.getByRole('button', { name: 'Press again' })
-    if (await sure.isVisible()) await sure.click()
-    await page.getByRole('textbox', { name: 'Rows' }).waitFor()
-    return order_data.map(({ order_no, customer_name, cod }: Record<string, unknown>) => [
-      order_no ?? customer_name,
-      cod,
-    ])
-  }
+  /** Books the rows that are ready, and lists their numbers or names with their COD. */
+  const book = async (page: Page) =>
+    (await bookRows(page)).map(({ order_no, customer_name, cod }) => [order_no ?? customer_name, cod])
 
   t.test('only whole rows are booked, and a broken one once it is corrected', async t => {
     const page = await open()
-    await check(page, fixture('ragged.csv'))
-    await ready(page, 2)
+    await checkSheet(page, fixture('ragged.csv'))
+    await waitForReady(page, 2)
     await page
       .getByText('8 cells for 7 headings: a comma is too many or missing. Look at “Pieces: Upper Floor”')
       .waitFor()
@@ -397,17 +376,17 @@ if (browser) {
     await page.locator('#row-3-cod').fill('4500')
     await page.locator('#row-3-customer_address').fill('7 Lake Road, Upper Floor')
     await press(page, 'Check again')
-    await ready(page, 2)
+    await waitForReady(page, 2)
     await press(page, 'Row 3: Book as shown')
     await press(page, 'Check again')
-    await ready(page, 3)
+    await waitForReady(page, 3)
     t.strictSame(await book(page), [
       ['S1', 4500],
       ['S2', 4500],
       ['S4', 4800],
     ])
-    await check(page, fixture('quotes.csv'))
-    await ready(page, 1)
+    await checkSheet(page, fixture('quotes.csv'))
+    await waitForReady(page, 1)
     await page.getByText('A quote holds other rows').waitFor()
     t.strictSame(await book(page), [['Saman Bandara', 4800]])
     await page.close()
@@ -415,15 +394,15 @@ if (browser) {
 
   t.test('a word is answered for one row or for all rows that have it', async t => {
     const page = await open()
-    await check(page, fixture('paid-words.csv'))
-    await ready(page, 2)
+    await checkSheet(page, fixture('paid-words.csv'))
+    await waitForReady(page, 2)
     await page.getByText('Left out: Order Status: Delivered (1)').waitFor()
     await press(page, 'Row 2: Nothing to collect')
     await press(page, 'Row 7: Collect the amount')
     await press(page, 'Row 7: Book as shown')
     await page.getByLabel('Book row 5').check()
     await press(page, 'Check again')
-    await ready(page, 4)
+    await waitForReady(page, 4)
     await page.locator('#row-5-cod-error', { hasText: 'It is not clear whether this was paid' }).waitFor()
     t.strictSame(await book(page), [
       ['P1', 0],
@@ -433,15 +412,15 @@ if (browser) {
     ])
     const row = (n: number, said: string, status = '') => `Q-${n},${person},${1000 + n},${said},${status}`
     const rows = Array.from({ length: 60 }, (_, n) => row(n, n < 30 ? 'Approved' : 'Koko', n % 2 ? 'Pending' : ''))
-    await check(page, [`Order No,${head},Total,Payment Status,Order Status`, ...rows].join('\n'))
-    await ready(page, 0)
+    await checkSheet(page, [`Order No,${head},Total,Payment Status,Order Status`, ...rows].join('\n'))
+    await waitForReady(page, 0)
     const group = (text: string) => page.locator('.notice', { hasText: text })
     await showDesk(t, page, 'questions')
     await showInLanguages(t, page, 'questions', '.grid')
     await group('Approved (30)').getByRole('button', { name: 'Nothing to collect' }).click()
-    await ready(page, 15)
+    await waitForReady(page, 15)
     await group('Koko (30)').getByRole('button', { name: 'Collect the amount' }).click()
-    await ready(page, 30)
+    await waitForReady(page, 30)
     await group('Pending”: is this parcel to be sent? (30)').getByRole('button', { name: 'Leave out' }).click()
     await page.getByText('Left out: Left out (30)').waitFor()
     const booked = await book(page)
@@ -457,18 +436,18 @@ if (browser) {
     async t => {
       const page = await open()
       const row = (no: string, said: string) => `${no},${person},4500,${said}`
-      await check(
+      await checkSheet(
         page,
         [`Order No,${head},Total,Payment Status`, row('R-1', 'Unpaid'), row('R-2', 'Approved')].join('\n'),
       )
-      await ready(page, 1)
+      await waitForReady(page, 1)
       await page.getByRole('button', { name: /^Book and confirm/ }).click()
       await page.getByText('1 of 1 parcels are booked.').waitFor()
       await page.reload()
       await press(page, 'Row 3: Collect the amount')
       t.ok(await page.getByRole('button', { name: /^Book and confirm/ }).isDisabled(), 'the row is checked first')
       await press(page, 'Check again')
-      await ready(page, 1)
+      await waitForReady(page, 1)
       await page.getByRole('button', { name: /^Book and confirm/ }).click()
       await page.getByText('2 of 2 parcels are booked.').waitFor()
       t.strictSame(await orders.rows(`select order_no, cod from orders where order_no like 'R-%' order by order_no`), [
@@ -485,10 +464,10 @@ if (browser) {
     const page = await open()
     const sheet = `Order No,${head},COD,Item\nA-1,${person},4500,Shoe\nA-1,${person},4500,Belt\nA-2,${person},900,Cap
 A-3,${person},500,Pen\nA-3,${person},700,Ink`
-    await check(page, sheet)
-    await ready(page, 1)
+    await checkSheet(page, sheet)
+    await waitForReady(page, 1)
     await press(page, 'One parcel')
-    await ready(page, 2)
+    await waitForReady(page, 2)
     await page.locator('#row-5-cod-error', { hasText: '500, 700' }).waitFor()
     t.equal(await page.locator('#row-2-description').inputValue(), 'Shoe, Belt')
     t.strictSame(await book(page), [
@@ -496,10 +475,10 @@ A-3,${person},500,Pen\nA-3,${person},700,Ink`
       ['A-2', 900],
     ])
     // Other numbers: those of above are booked before.
-    await check(page, sheet.replaceAll('A-', 'B-'))
+    await checkSheet(page, sheet.replaceAll('A-', 'B-'))
     await press(page, 'Row 2: Several parcels')
     await press(page, 'Check again')
-    await ready(page, 3)
+    await waitForReady(page, 3)
     await page.close()
   })
 }

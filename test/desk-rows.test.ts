@@ -6,7 +6,7 @@ import { root } from '../dev/settings.ts'
 import { ordersFixture } from '../services/orders/test/orders-fixture.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import { launchBrowser } from './browser.ts'
-import { chooseOrigin, fillParcel, openDesk } from './desk.ts'
+import { checkSheet, chooseOrigin, fillParcel, openDesk, press, waitForReady } from './desk.ts'
 
 // The type check of portal/ covers these files.
 const { parseSheet } = await import(join(root, 'portal/desk/read-sheet.js'))
@@ -114,15 +114,6 @@ if (browser) {
   const orders = await ordersFixture(t)
   const url = `${await orders.app.listen({ host: '127.0.0.1', port: 0 })}/desk/`
   const { open } = await openDesk(t, browser, url)
-  const check = async (page: Page, text: string) => {
-    await page.getByRole('textbox', { name: 'Rows' }).fill(text)
-    await page.getByRole('button', { name: /^Read/ }).click()
-    if (!(await page.getByLabel('Parcels start in').inputValue())) await chooseOrigin(page)
-    await page.getByRole('button', { name: 'Check the rows' }).click()
-    await page.locator('strong', { hasText: 'Ready to book' }).waitFor()
-  }
-  const ready = (page: Page, count: number) => page.locator('strong', { hasText: `Ready to book: ${count}.` }).waitFor()
-  const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
   const book = async (page: Page) => {
     await page.getByRole('button', { name: /^Book and confirm/ }).click()
     await page.getByRole('button', { name: 'Upload more' }).waitFor()
@@ -133,14 +124,14 @@ if (browser) {
 
   t.test('phones that no message reaches wait, and are booked as a person says', async t => {
     const page = await open()
-    await check(page, fixture('phones.csv'))
-    await ready(page, 2)
+    await checkSheet(page, fixture('phones.csv'))
+    await waitForReady(page, 2)
     await page.getByText('Left out: No parcel (7)').waitFor()
     await press(page, 'Row 5: Book as shown')
     await press(page, 'Row 6: Keep the first number')
     await page.locator('#row-4-customer_phone').fill('0772000009/0112345670')
     await press(page, 'Check again')
-    await ready(page, 5)
+    await waitForReady(page, 5)
     t.strictSame(
       (await book(page)).map((row: object) => Object.values(row)),
       [
@@ -176,13 +167,13 @@ if (browser) {
     const others = await ordersFixture(t, { file })
     const { open } = await openDesk(t, browser, `${await others.app.listen({ host: '127.0.0.1', port: 0 })}/desk/`)
     const page = await open()
-    await check(
+    await checkSheet(
       page,
       `${head}\nAmal,0772000004/0112345678,1 Road,Galle,100\nNimal,0772000005/0112345678,1 Road,Galle,100`,
     )
-    await ready(page, 0)
+    await waitForReady(page, 0)
     await page.locator('.notice', { hasText: '(2)' }).getByRole('button', { name: 'Keep the first number' }).click()
-    await ready(page, 2)
+    await waitForReady(page, 2)
     await page.getByRole('button', { name: /^Book and confirm/ }).click()
     await page.getByRole('button', { name: 'Upload more' }).waitFor()
     t.strictSame(

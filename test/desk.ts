@@ -102,3 +102,31 @@ export const readLoad = async (page: Page): Promise<Load> => {
     }
   })()`)
 }
+
+/** Pastes rows, names the columns as the desk proposes, and has the rows checked. */
+export const checkSheet = async (page: Page, text: string): Promise<void> => {
+  await page.getByRole('textbox', { name: 'Rows' }).fill(text)
+  await page.getByRole('button', { name: /^Read/ }).click()
+  if (!(await page.getByLabel('Parcels start in').inputValue())) await chooseOrigin(page)
+  await page.getByRole('button', { name: 'Check the rows' }).click()
+  await page.locator('strong', { hasText: 'Ready to book' }).waitFor()
+}
+
+export const waitForReady = (page: Page, count: number): Promise<void> =>
+  page.locator('strong', { hasText: `Ready to book: ${count}.` }).waitFor()
+
+export const press = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name, exact: true }).click()
+
+/** Books the rows that are ready, returns the orders of the request, and leaves the page ready for another sheet. */
+export const bookRows = async (page: Page): Promise<Record<string, unknown>[]> => {
+  const request = page.waitForRequest(each => each.url().endsWith('/order/bulk'))
+  await page.getByRole('button', { name: /^Book and confirm/ }).click()
+  const { order_data } = (await request).postDataJSON()
+  await page.getByText('parcels are booked.').waitFor()
+  await page.getByRole('button', { name: 'Upload more' }).click()
+  const sure = page.getByRole('button', { name: 'Press again' })
+  if (await sure.isVisible()) await sure.click()
+  await page.getByRole('textbox', { name: 'Rows' }).waitFor()
+  return order_data
+}
