@@ -101,7 +101,14 @@ const packFile = (extension: string, bytes: Buffer): FaceFile => {
   return { type, etag, bytes, getPacked: () => (packed ??= gzipSync(bytes)) }
 }
 
-const readFaceFile = (path: string): FaceFile => packFile(extname(path), readFileSync(path))
+/** Removes the comments that fill whole lines of a module. The lines keep their numbers, which errors name. */
+const removeComments = (code: string): string =>
+  code.replace(/^ *(?:\/\/.*|\/\*\*(?:(?!\*\/)[\s\S])*\*\/)$/gm, comment => comment.replace(/.+/g, ''))
+
+const readFaceFile = (path: string): FaceFile => {
+  const bytes = readFileSync(path)
+  return packFile(extname(path), path.endsWith('.js') ? Buffer.from(removeComments(String(bytes))) : bytes)
+}
 
 /** Lists the languages in the order of a row of texts.json. */
 const languages = ['en', 'si', 'ta']
