@@ -6,7 +6,7 @@ import { askPhone, findProblem, readMoney, readWeight, splitPhones } from './num
 import { readSentence, wordRefusal } from './row-problems.js'
 
 /** @import { Mark } from './other-cells.js' @import { Problem } from './row-problems.js' */
-/** @typedef {{ id: number, name: string, state: string }} City */
+/** @typedef {{ id: number, name: string, state: string, postal_code?: string }} City */
 /**
  * Describes a row of the sheet: `values` are its cells, `headings` the sheet's own and `errors` by field, '' for the
  * whole row. A mark is a doubt; `leftOut` says why the row is not booked; `isChanged`: a person has changed the row
@@ -31,7 +31,12 @@ const readKilograms = (/** @type {Row} */ { values, weightUnit }, /** @type {Gen
 
 /** @param {Row} row @param {General} general */
 export const toOrder = (row, general) => {
-  const { destination: _, ...fields } = Object.fromEntries(Object.entries(row.values).filter(([, text]) => text !== ''))
+  const {
+    destination: _,
+    state_name,
+    postal_code,
+    ...fields
+  } = Object.fromEntries(Object.entries(row.values).filter(([, text]) => text !== ''))
   const [cod, weight] = [readCod(row).value, readKilograms(row, general).value]
   return { ...fields, destination_city_id: row.city?.id, cod, weight }
 }
@@ -57,17 +62,30 @@ const readCells = (row, general) => {
   return errors
 }
 
-/** Finds the city of each row that has no city. @param {Row[]} rows */
+/** Removes leading zeros, which spreadsheets lose. */
+const toCode = (text = '') => text.trim().replace(/^0+/, '')
+
+/** Sets what the service finds for the places of rows. @param {Row[]} rows */
+const resolve = async (rows, isCoded = true) => {
+  const places = rows.map(({ values: { destination, customer_address, state_name = '', postal_code = '' } }) => ({
+    text: (destination || customer_address || '?').slice(0, 255),
+    state_name: state_name.slice(0, 255),
+    postal_code: isCoded ? postal_code.slice(0, 20) : '',
+  }))
+  const { data } = await callOrders('/city/resolve', { method: 'POST', body: { places } })
+  for (const [index, { city, alternatives }] of data.entries()) Object.assign(rows[index], { city, alternatives })
+}
+
+/** Finds the city of each row that has no city. A postal code that no city has says nothing. @param {Row[]} rows */
 const findCities = async rows => {
+  const isUnknown = (/** @type {Row} */ { city, alternatives, values: { postal_code } }) =>
+    !city && toCode(postal_code) && !alternatives?.some(each => toCode(each.postal_code) === toCode(postal_code))
   const lost = rows.filter(row => !row.city)
   for (const some of chunk(lost, placesAtOnce)) {
-    const texts = some.map(({ values }) => values.destination || values.customer_address || '?')
-    const places = texts.map(text => ({ text: text.slice(0, 255) }))
-    const { data } = await callOrders('/city/resolve', { method: 'POST', body: { places } })
-    for (const [index, row] of some.entries()) {
-      Object.assign(row, { city: data[index].city, alternatives: data[index].alternatives })
-      if (!row.city) row.errors.destination = [{ code: 'no_city' }]
-    }
+    await resolve(some)
+    const unknown = some.filter(isUnknown)
+    if (unknown.length > 0) await resolve(unknown, false)
+    for (const row of some) if (!row.city) row.errors.destination = [{ code: 'no_city' }]
   }
 }
 

@@ -6,9 +6,10 @@ import { readWords } from './words.js'
 
 /**
  * Describes an export by its headings in lower case: of `a|b` the first with a value counts, and `a+b` are joined.
- * `receiver` and `payer` are name, address, city and phone; an order without a receiver goes to the payer, if the payer
- * has a name here. `state` says that an order is cancelled, `travel` whether it was sent, and `payment` or `method`
- * what is paid already. A `manual` method says nothing; `isDoneOpen` where a completed order may not be sent yet.
+ * `receiver` and `payer` are name, address, city, phone, company, state and postal code; an order without a receiver
+ * goes to the payer, if the payer has a name here. `state` says that an order is cancelled, `travel` whether it was
+ * sent, and `payment` or `method` what is paid already. A `manual` method says nothing; `isDoneOpen` where a completed
+ * order may not be sent yet.
  * @typedef {{ name: string, order_no: string, receiver: string[], payer: string[], quantity?: string, item?: string,
  *   email: string, remark: string, state: string[], payment?: string, manual?: RegExp, method?: string, due?: string,
  *   total: string, refund: string, travel: string, isDoneOpen?: true, needs: string[] }} Export
@@ -19,7 +20,8 @@ const known = [
     fields: 'order_no=name; quantity=lineitem quantity; item=lineitem name; email=email; remark=notes',
     money:
       'payment=financial status; method=payment method; due=outstanding balance; total=total; refund=refunded amount',
-    receiver: 'shipping name; shipping street|shipping address1+shipping address2; shipping city; shipping phone',
+    receiver: `shipping name; shipping street|shipping address1+shipping address2; shipping city; shipping phone;
+      shipping company; shipping province name|shipping province; shipping zip`,
     payer: '; ; ; billing phone|phone',
     travel: 'fulfillment status',
     state: 'cancelled at; canceled at; financial status',
@@ -32,9 +34,10 @@ const known = [
     money: `method=payment method|payment method title; due=order total amount (- refund); total=order total amount;
       refund=order refund amount`,
     receiver: `full name (shipping)|first name (shipping)+last name (shipping); address 1&2 (shipping);
-      city (shipping); phone (shipping)`,
+      city (shipping); phone (shipping); company (shipping); state name (shipping)|state code (shipping);
+      postcode (shipping)`,
     payer: `full name (billing)|first name (billing)+last name (billing); address 1&2 (billing); city (billing);
-      phone (billing)`,
+      phone (billing); company (billing); state name (billing)|state code (billing); postcode (billing)`,
     travel: 'order status',
     isDoneOpen: true,
     state: 'order status',
@@ -45,8 +48,9 @@ const known = [
     fields: 'order_no=order_number; email=billing_email; remark=customer_note',
     money: 'method=payment_method|payment_method_title; total=order_total',
     receiver: `shipping_first_name+shipping_last_name; shipping_address_1+shipping_address_2; shipping_city;
-      shipping_phone`,
-    payer: 'billing_first_name+billing_last_name; billing_address_1+billing_address_2; billing_city; billing_phone',
+      shipping_phone; shipping_company; shipping_state; shipping_postcode`,
+    payer: `billing_first_name+billing_last_name; billing_address_1+billing_address_2; billing_city; billing_phone;
+      billing_company; billing_state; billing_postcode`,
     travel: 'status',
     isDoneOpen: true,
     state: 'status',
@@ -57,8 +61,9 @@ const known = [
     fields: 'order_no=order id; email=customer email; remark=customer message',
     money: 'method=payment method; total=order total (inc tax); refund=refund amount',
     receiver: `shipping first name+shipping last name; shipping street 1+shipping street 2; shipping suburb;
-      shipping phone`,
-    payer: 'billing first name+billing last name; billing street 1+billing street 2; billing suburb; billing phone',
+      shipping phone; shipping company; shipping state; shipping zip`,
+    payer: `billing first name+billing last name; billing street 1+billing street 2; billing suburb; billing phone;
+      billing company; billing state; billing zip`,
     travel: 'order status',
     state: 'order status',
     needs: 'shipping street 1',
@@ -69,7 +74,8 @@ const known = [
     money: 'payment=payment status; method=payment method; total=total; refund=refunded amount',
     manual: /^(manual|offline)( payment)?$/i,
     travel: 'fulfillment status',
-    receiver: 'recipient name; delivery address; delivery city; recipient phone',
+    receiver: `recipient name; delivery address; delivery city; recipient phone; recipient company name; delivery state;
+      delivery zip/postal code|delivery postal code|delivery zip`,
     payer: '; ; ; billing phone',
     state: 'payment status; fulfillment status',
     needs: 'recipient name; delivery address',
@@ -86,7 +92,10 @@ const known = [
   const lists = { receiver: split(receiver), payer: split(payer), state: split(state), needs: all }
   return /** @type {Export} */ ({ ...rest, ...named, ...lists })
 })
-const person = ['customer_name', 'customer_address', 'destination', 'customer_phone']
+const person = [
+  ...['customer_name', 'customer_address', 'destination', 'customer_phone', 'customer_address', 'state_name'],
+  'postal_code',
+]
 
 /** Finds the export that has these headings, and the fields of its headings. @param {string[]} headings */
 export const recognise = headings => {
@@ -95,7 +104,7 @@ export const recognise = headings => {
   if (!of) return undefined
   const { order_no, item: description = '', total, due = total, remark, email: customer_email } = of
   const lists = { order_no, description, cod: names.has(due) ? due : total, remark, customer_email }
-  const fields = [...Object.entries(lists), ...person.map((field, index) => [field, of.receiver[index]])]
+  const fields = [...Object.entries(lists), ...person.map((field, index) => [field, of.receiver[index] ?? ''])]
   const choose = (/** @type {string} */ list) => splitList(list).find(each => each.every(name => names.has(name))) ?? []
   return { name: of.name, fields: new Map(fields.flatMap(([field, list]) => choose(list).map(name => [name, field]))) }
 }
@@ -138,13 +147,16 @@ const readOrder = (of, rows) => {
   const find = (list = '', read = get, mark = ' ') =>
     splitList(list).flatMap(names => names.map(read).filter(Boolean).join(mark) || [])[0] ?? ''
   const side = of.payer[0] && !find(of.receiver[0]) && !find(of.receiver[1]) ? of.payer : of.receiver
-  const [name, address, city, phone] = side.map(list => find(list, get, list === side[1] ? ', ' : ' '))
+  const [name, address, city, phone, company = '', state_name = '', postal_code = ''] = side.map((list, at) =>
+    find(list, get, at === 1 ? ', ' : ' '),
+  )
   const describe = (/** @type {any} */ read) =>
     `${find(of.quantity, read)} x ${find(of.item, read)}`.replace(/^1? x |^.* x $/, '')
   const { cod, mark } = readCod(of, find)
   const values = {
     ...{ order_no: get(of.order_no), customer_name: name, customer_phone: phone || find(of.payer[3]) },
-    ...{ customer_address: address, destination: city, cod, remark: find(of.remark) },
+    ...{ customer_address: address && [company, address].filter(Boolean).join(', ') },
+    ...{ destination: city, state_name, postal_code, cod, remark: find(of.remark) },
     ...{ customer_email: find(of.email), description: rows.flatMap(read => describe(read) || []).join(', ') },
   }
   const isDifferent = splitList([side[0], side[1], of.total].join('|'))

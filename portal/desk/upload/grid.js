@@ -4,7 +4,7 @@ import { money, named, number, t } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { Badge } from '../../kit/ui.js'
 import { isBad, isGood } from './check-rows.js'
-import { fieldNames } from './headings.js'
+import { fieldNames, ofTown } from './headings.js'
 import { RowQuestions } from './questions.js'
 import { nameColumn, wordProblem } from './row-problems.js'
 
@@ -37,7 +37,8 @@ export const setField = (/** @type {Row} */ row, /** @type {string} */ field, /*
   row.values[field] = value
   row.marks = row.marks.filter(mark => mark.field !== field)
   row.isChanged = true
-  if (field === 'destination' || (field === 'customer_address' && !row.values.destination)) row.city = undefined
+  if (field === 'destination' || ofTown.includes(field) || (field === 'customer_address' && !row.values.destination))
+    row.city = undefined
 }
 
 const Candidates = ({ row, id, label, onChange }) => {

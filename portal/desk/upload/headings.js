@@ -30,7 +30,9 @@ export const readSide = words =>
 const weightOfSide = { receiver: 35, '': 0, payer: -40, sender: -1000 }
 
 export const placeAndPerson = ['customer_name', 'customer_address', 'destination']
-const sided = [...placeAndPerson, 'customer_phone', 'customer_secondary_phone', 'customer_email']
+/** Lists what tells towns of one name apart. */
+export const ofTown = ['state_name', 'postal_code']
+export const sided = [...placeAndPerson, ...ofTown, 'customer_phone', 'customer_secondary_phone', 'customer_email']
 /** Lists words of headings that name something else than a person or a place. */
 const noPerson = new RegExp(
   String.raw`\b(items?|products?|lineitem|company|file|user|bank|province|state|country|tax|method|` +
@@ -47,6 +49,7 @@ const noCod = new RegExp(
 )
 /** Lists totals that are none of one item, or are left after what noCod names. */
 const netTotal = /^(grand |order )?total (price|value)$|\bafter (discounts?|coupons?|advance)$/
+const district = /^(.* )?district( name)?$|දිස්ත්රික්|மாவட்ட|محافظة|জেলা/u
 /** Ends the heading of a column that holds the units of weights. */
 const unitOfWeight = /\b(units?|uom)$/
 /** Lists words of the price or number of items, beside which the items are no contents. */
@@ -92,14 +95,20 @@ const forms = /** @type {Record<string, [number, RegExp][]>} */ ({
   ],
   customer_address: [[110, /\b(address|addr|street)\b|\b(address|street)[1-5]$|^add$|ලිපින|முகவரி|عنوان|ঠিকানা/u]],
   destination: [
-    [
-      115,
-      /^(?!address (city|town)$|.*\band\b)(.* )?(city|town)( (name|shipping|billing))?$|නගර|நகர|(^|\s)ஊர்|مدينة|শহর/u,
-    ],
+    [115, /^(?!address (nearest )?(city|town)$|.*\b(and|with|inc\w*)\b)(.* )?(city|town)( (name|shipping|billing))?$/],
+    [115, /^(?!.*(ලිපින|முகவரி|عنوان|ঠিকানা)).*(නගර|நகர|(^|\s)ஊர்|مدينة|শহর)/u],
     [105, /\b(nearest|delivery) (city|town)\b/],
     [95, /\b(city|town)\b|^(.* )?(suburb|destination)$/],
-    [60, /^(.* )?district( name)?$|දිස්ත්රික්|மாவட்ட|محافظة|জেলা/u],
+    [60, district],
     [50, /^(.* )?area$/],
+  ],
+  state_name: [
+    [55, district],
+    [50, /^(?!order )(.* )?(state|province)( (name|code))?( (shipping|billing))?$|පළාත|மாகாண|বিভাগ/u],
+  ],
+  postal_code: [
+    [100, /^(.* )?(zip|pin|(zip|pin|post(al)?) ?(code|no))( (shipping|billing))?$/],
+    [100, /තැපැල් (කේත|අංක)|அஞ்சல் (குறியீ|எண்)|الرمز البريدي|পোস্ট ?কোড/u],
   ],
   cod: [
     [120, /^(cod|cash|collect(able|ible|ion)?)( (amount|amt|value|total))?$/],
@@ -151,7 +160,7 @@ const simplifyMoney = (/** @type {string} */ words) =>
     .trim()
 
 /** Weighs a simplified heading for a field; 0 if it does not name the field. */
-const weigh = (/** @type {string} */ words, /** @type {string} */ field) => {
+export const weigh = (/** @type {string} */ words, /** @type {string} */ field) => {
   const text = field === 'cod' ? simplifyMoney(words) : words
   const weight = forms[field].find(([, form]) => form.test(text))?.[0] ?? 0
   const side = readSide(words)
@@ -160,7 +169,7 @@ const weigh = (/** @type {string} */ words, /** @type {string} */ field) => {
   if (field === 'weight' && unitOfWeight.test(words)) return 0
   if (field === 'remark') return side === 'sender' ? weight - 50 : weight
   if (weight === 0 || !sided.includes(field)) return weight
-  return noPerson.test(words) ? 0 : Math.max(weight + weightOfSide[side], 0)
+  return noPerson.test(words) && !ofTown.includes(field) ? 0 : Math.max(weight + weightOfSide[side], 0)
 }
 
 /** Returns the field that a heading names the most clearly, with its weight; or ''. @param {string} words */
@@ -169,15 +178,26 @@ export const nameField = words =>
     .map(field => ({ field, weight: weigh(words, field) }))
     .reduce((best, next) => (next.weight > best.weight ? next : best), { field: '', weight: 0 })
 
+/** Names the field of a heading. Brackets make no other place or phone of what stands outside them. */
+export const nameHeading = (/** @type {string} */ heading) => {
+  const whole = nameField(simplify(heading))
+  const outside = nameField(simplify(heading.replace(/[([{（［].*?([)\]}）］]|$)/g, ' ')))
+  const isClear = outside.weight >= 95 && sided.includes(outside.field) && outside.field !== 'customer_name'
+  return isClear && whole.field ? (outside.field === whole.field ? whole : outside) : whole
+}
+
 /** Lists what belongs into the address beside its street. */
 const ofAddress = /^(.* )?(house|flat|apartment|building)( (no|number|name|#))?$|\bland ?mark\b|^(.* )?area$/
-export const isOfAddress = (/** @type {string} */ words) =>
-  ofAddress.test(words) && !['sender', 'payer'].includes(readSide(words))
+const company =
+  /^((ship(ping)?|receiver|recipient|consignee|customer|bill(ing)?) )?company( name)?( (shipping|billing))?$/
+/** Returns true for the heading of a column that belongs into the address; its company stands first. */
+export const isOfAddress = (/** @type {string} */ words) => ofAddress.test(words) || company.test(words)
 
 /** Returns the place of a part, such as 2 in "last name" or "address line 2"; 0 for the whole and the first part. */
 export const readPart = (/** @type {string} */ words, /** @type {string} */ field) => {
   if (field === 'customer_name')
     return /\b(first|given|fore) ?name/.test(words) ? 1 : /\b(last|sur|family) ?name/.test(words) ? 2 : 0
   if (ofAddress.test(words)) return /mark|area/.test(words) ? 9 : 0
+  if (company.test(words)) return -1
   return field === 'customer_address' && !/ 1 2\b/.test(words) ? Number(/([1-5])$/.exec(words)?.[1] ?? 0) : 0
 }

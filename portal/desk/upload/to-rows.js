@@ -2,7 +2,7 @@
 import { askCells, createBreakFinder, sayUnseen } from './broken-rows.js'
 import { clean, joined } from './columns.js'
 import { readExport } from './exports.js'
-import { fieldNames, placeAndPerson, simplify } from './headings.js'
+import { fieldNames, placeAndPerson, sided, simplify } from './headings.js'
 import { findMoneyUnit, findProblem, findUnit, readMoney, readWeight } from './numbers.js'
 import { doubtCod, findSubject, isNoParcel, isSum, readOthers } from './other-cells.js'
 
@@ -30,15 +30,31 @@ const markTexts = (all, currency) => {
   }
 }
 
+/** Gives the receiver's fields to the payer's columns, or the plain ones, if the receiver's cells are blank. */
+const findPerson = (/** @type {string[]} */ cells, /** @type {Column[]} */ columns) => {
+  const isOfReceiver = (/** @type {Column} */ { side, field }) => side === 'receiver' && sided.includes(field)
+  const own = columns.filter(each => isOfReceiver(each) && placeAndPerson.includes(each.field))
+  if (own.length === 0 || own.some(({ index }) => cells[index])) return columns
+  return columns.map(each => ({ ...each, field: isOfReceiver(each) ? '' : each.field || (each.other ?? '') }))
+}
+
 /**
  * Reads a row, and marks what its other cells say against the COD.
- * @param {string[]} cells @param {Column[]} columns
+ * @param {string[]} cells @param {Column[]} all
  * @returns {{ values: Row['values'], marks: Mark[], leftOut?: string }}
  */
-const readCells = (cells, columns) => {
+const readCells = (cells, all) => {
   /** @type {Record<string, { text: string, part: number }[]>} */
-  const texts = {}
-  const { payments, marks, state } = readOthers(cells, columns)
+  const texts = Object.fromEntries(all.flatMap(({ field }) => (field ? [[field, []]] : [])))
+  const { payments, marks, state } = readOthers(cells, all)
+  const columns = findPerson(cells, all)
+  const others = columns.filter(
+    ({ field, index }) => cells[index] && placeAndPerson.includes(field) && !all[index].field,
+  )
+  if (others.length > 0) {
+    const text = others.map(({ heading }) => heading).join(', ')
+    marks.push({ field: 'customer_address', code: 'address_of_billing', text })
+  }
   const hasReceiver = columns.some(({ side, field }) => side === 'receiver' && placeAndPerson.includes(field))
   for (const { index, field, part, side } of columns) {
     const text = cells[index] ?? ''
@@ -47,8 +63,10 @@ const readCells = (cells, columns) => {
       marks.push({ field, code: 'phone_of_billing' })
   }
   const join = (/** @type {[string, { text: string, part: number }[]]} */ [field, parts]) => {
-    const sorted = parts.sort((one, two) => one.part - two.part).flatMap(({ text }) => text || [])
-    return [field, sorted.join(joined[field] ?? ' ')]
+    const filled = parts.sort((one, two) => one.part - two.part).filter(({ text }) => text)
+    // The company of an address alone is no address.
+    const isAddress = filled.some(({ part }) => part >= 0)
+    return [field, isAddress ? filled.map(({ text }) => text).join(joined[field] ?? ' ') : '']
   }
   const values = Object.fromEntries(Object.entries(texts).map(join))
   const isTotal = columns.some(({ field, weight }) => field === 'cod' && weight < 100)
