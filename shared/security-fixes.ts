@@ -45,10 +45,14 @@ export const findStaleTable = (now: Date): string | undefined =>
     ? `The table of security fixes is of ${comparedOn}: upgrade Courier, or compare Node and Postgres with their newest releases`
     : undefined
 
+const findPostgresFixes = async (pool: pg.Pool): Promise<string | undefined> => {
+  const { rows } = await pool.query("select current_setting('server_version') as version")
+  return findMissingFixes('Postgres', rows[0].version)
+}
+
 /** Lists what to do about this process's Node, its Postgres and the table; empty: nothing. */
 export const listMissingFixes = async (pool: pg.Pool, now = new Date()): Promise<string[]> => {
-  const { rows } = await pool.query(`select current_setting('server_version') as version`)
-  const found = [findMissingFixes('Node', process.versions.node), findMissingFixes('Postgres', rows[0].version)]
+  const found = [findMissingFixes('Node', process.versions.node), await findPostgresFixes(pool)]
   return [...found, findStaleTable(now)].filter(text => text !== undefined)
 }
 
@@ -64,8 +68,10 @@ export const watchFixes = (pool: pg.Pool, registry: Registry): void => {
       this.set({ program: 'node' }, findMissingFixes('Node', process.versions.node) ? 1 : 0)
       if (performance.now() - asked > 60_000) {
         asked = performance.now()
-        const result = await pool.query(`select current_setting('server_version') as version`).catch(() => undefined)
-        if (result) postgres = findMissingFixes('Postgres', result.rows[0].version) ? 1 : 0
+        postgres = await findPostgresFixes(pool).then(
+          fixes => (fixes ? 1 : 0),
+          () => postgres,
+        )
       }
       this.set({ program: 'postgres' }, postgres)
     },

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type pg from 'pg'
 import { listAudit } from '../postgres/audit.ts'
 import { createPool } from '../postgres/database.ts'
-import { isOnOtherHistory } from '../postgres/history.ts'
+import { isOnOtherHistory } from '../postgres/history-state.ts'
 import { print, printJson, printTable, readTime, UsageError } from './command-line.ts'
 import { requireTenant, revokeTokenById } from './token-commands.ts'
 

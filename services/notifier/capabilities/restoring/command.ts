@@ -1,6 +1,6 @@
 import { print, printJson, printTable } from '@courier/shared/cli/command-line.ts'
 import { readPastTime, requireStopped } from '@courier/shared/cli/operator-commands.ts'
-import { acceptHistory } from '@courier/shared/postgres/history.ts'
+import { acceptHistory } from '@courier/shared/postgres/history-state.ts'
 import type { Command } from 'commander'
 import type { Connections } from '../../capability.ts'
 import { markRestored } from './restored.ts'

@@ -1,7 +1,7 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { readPastTime, requireStopped, type WithPool } from '@courier/shared/cli/operator-commands.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
-import { acceptHistory } from '@courier/shared/postgres/history.ts'
+import { acceptHistory } from '@courier/shared/postgres/history-state.ts'
 import { Type } from '@sinclair/typebox'
 import type { Command } from 'commander'
 import type { Capabilities } from '../../capability.ts'
