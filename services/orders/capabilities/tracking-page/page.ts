@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '@courier/shared/escape-html.ts'
-import { beforePickup, classifyStatus, failedAttemptKeys, initialStatusKeys } from '../../core/statuses/statuses.ts'
+import {
+  beforePickup,
+  classifyStatus,
+  failedAttemptKeys,
+  findBooking,
+  initialStatusKeys,
+  type Statuses,
+} from '../../core/statuses/statuses.ts'
 import type { TrackedOrder } from '../../core/tracking/order-rows.ts'
 import type { OrderView } from '../../core/tracking/order-schema.ts'
 import { isSigned, toOrder } from '../../core/tracking/order-view.ts'
@@ -12,8 +19,15 @@ type Stage = (typeof steps)[number] | 'partly_delivered' | 'delayed' | 'returned
 const outForDeliveryKey = 'key_12'
 const partlyDeliveredKey = 'key_14'
 
-/** Returns the stage of a parcel for its recipient. A company's own statuses mean that the parcel is on its way. */
-export const findStage = (statusKey: string): Stage => {
+const stagesOfBookings = { delivery: 'delivered', partial_delivery: 'partly_delivered', return: 'returned' } as const
+
+/**
+ * Returns the stage of a parcel for its recipient. A company's own status means what it books or, if it books nothing,
+ * that the parcel is on its way.
+ */
+export const findStage = (statusKey: string, statuses?: Statuses): Stage => {
+  const booking = findBooking(statuses?.get(statusKey))
+  if (booking !== 'nothing') return stagesOfBookings[booking]
   if (beforePickup.includes(statusKey)) return 'booked'
   if (statusKey === outForDeliveryKey) return 'out_for_delivery'
   if (statusKey === partlyDeliveredKey) return 'partly_delivered'
@@ -37,7 +51,9 @@ export const renderPage = (language: Language, parcel: Parcel | undefined, code?
   const words = languages[language]
   const style = writeStyle(parcel?.catalogue.color ?? '#1d4e6b')
   const company = parcel ? `<header>${escapeHtml(parcel.catalogue.company)}</header>` : ''
-  const title = parcel ? words.stages[findStage(parcel.row.status_key)].title : words.unknown.title
+  const title = parcel
+    ? words.stages[findStage(parcel.row.status_key, parcel.catalogue.statuses)].title
+    : words.unknown.title
   const html = `<!doctype html>
 <html lang="${language}">
 <head>
@@ -76,7 +92,7 @@ const renderBody = (language: Language, parcel: Parcel, code: string | undefined
   const { row, catalogue } = parcel
   const hasCode = isSigned(catalogue, row.waybill_number, code)
   const order = toOrder(row, catalogue)
-  const stage = findStage(row.status_key)
+  const stage = findStage(row.status_key, catalogue.statuses)
   const rows = [
     [words.parcel, order.waybill_number],
     [words.from, order.merchant_business_name],
@@ -105,7 +121,11 @@ const writeNextDay = (language: Language, day: string): string => {
 }
 
 /** Lists the steps so far with their times and, for a parcel that will arrive, the next ones. */
-const writeSteps = (language: Language, stage: Stage, { row, catalogue: { timeZone } }: TrackedOrder): string => {
+const writeSteps = (
+  language: Language,
+  stage: Stage,
+  { row, catalogue: { timeZone, statuses } }: TrackedOrder,
+): string => {
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone })
   const { timeline, status_key, created_at } = row
   const events = timeline.filter(event => event.is_counted).toReversed()
@@ -115,7 +135,10 @@ const writeSteps = (language: Language, stage: Stage, { row, catalogue: { timeZo
     { status_key, happened_at: null },
   ]
   const done = (events.length > 0 ? events : archived)
-    .map(({ status_key, happened_at }) => ({ stage: findStage(status_key), at: happened_at && new Date(happened_at) }))
+    .map(({ status_key, happened_at }) => ({
+      stage: findStage(status_key, statuses),
+      at: happened_at && new Date(happened_at),
+    }))
     .filter((step, index, all) => step.stage !== all[index - 1]?.stage)
   const items = done.map(({ stage, at }, index) => {
     const current = index === done.length - 1 ? ' aria-current="step"' : ''

@@ -179,6 +179,12 @@ t.test('each status has a stage, and a parcel in a status of the company’s own
       'delivered partly_delivered delayed delayed delayed returned returned returned returned',
   )
   t.equal(findStage('customs'), 'on_its_way')
+  const own = (books: 'delivery' | 'partial_delivery' | 'return' | 'nothing') =>
+    findStage('own', new Map([['own', { key: 'own', name: 'Own', description: '', color: 'info', moves: [], books }]]))
+  t.strictSame(
+    [own('delivery'), own('partial_delivery'), own('return'), own('nothing')],
+    ['delivered', 'partly_delivered', 'returned', 'on_its_way'],
+  )
 })
 
 t.test('text of a company or a merchant never becomes markup', async t => {
