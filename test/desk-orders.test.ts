@@ -7,7 +7,7 @@ import { openDesk, showDesk as show, showInLanguages } from './desk.ts'
 
 const browser = await launchBrowser(t)
 if (browser) {
-  const orders = await ordersFixture(t)
+  const orders = await ordersFixture(t, { publicUrl: 'https://courier.example' })
   const url = `${await orders.app.listen({ host: '127.0.0.1', port: 0 })}/desk/`
   const desk = await openDesk(t, browser, url)
   const make = async (count: number): Promise<string[]> =>
@@ -57,6 +57,22 @@ if (browser) {
       desk.problems.filter(problem => !problem.includes('422')),
       [],
     )
+    await page.close()
+  })
+
+  t.test('one press copies the tracking link; where the browser refuses, the link is shown', async t => {
+    const [waybill = ''] = await make(1)
+    const page = await desk.open()
+    await page.goto(`${url}#/parcel/${waybill}`)
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Copy tracking link' }).click()
+    await page.getByText('The tracking link is copied.').waitFor()
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+    t.match(copied, new RegExp(`^https://courier\\.example/t/demo/${waybill}/[\\w-]{11}$`))
+    t.match(await orders.app.inject({ url: new URL(copied).pathname }), { statusCode: 200 })
+    await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))`)
+    await page.getByRole('button', { name: 'Copy tracking link' }).click()
+    t.equal(await page.getByLabel('Tracking link').inputValue(), copied)
     await page.close()
   })
 
