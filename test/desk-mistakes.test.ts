@@ -85,6 +85,42 @@ if (browser) {
     await page.close()
   })
 
+  t.test('the form names an older parcel of the same order number, and books once the person insists', async t => {
+    const page = await open()
+    await page.getByRole('link', { name: 'Book a parcel' }).click()
+    await chooseOrigin(page)
+    const book = page.getByRole('button', { name: 'Book and confirm' })
+    const list = () => orders.rows(`select * from orders where order_no = 'OLD-1' order by created_at`)
+    const fill = async () => {
+      await fillParcel(page)
+      await page.getByLabel('Phone', { exact: true }).fill('0770000888')
+      await page.getByLabel('COD').fill('700')
+      await page.getByLabel('Order no.').fill('OLD-1')
+    }
+    await fill()
+    await book.click()
+    await page.getByText('The parcel is booked:').waitFor()
+    await orders.rows(`update orders set created_at = '2026-02-03T06:00:00Z' where order_no = 'OLD-1'`)
+    await fill()
+    await book.click()
+    const [{ waybill_number: waybill }] = await list()
+    await page.getByText(`${waybill}, booked on 2026-02-03, has the same number.`).waitFor()
+    await page.getByText('Nothing is booked yet. Press again to book it as it is.').waitFor()
+    t.equal((await list()).length, 1)
+    await page.getByLabel('COD').fill('800')
+    await book.click()
+    await page.getByText('Nothing is booked yet.').waitFor()
+    t.equal((await list()).length, 1, 'another parcel is checked again')
+    await book.click()
+    await page.locator('main', { hasText: 'The parcel is booked:' }).waitFor()
+    await page.getByText('Nothing is booked yet.').waitFor({ state: 'detached' })
+    t.strictSame(
+      (await list()).map(({ cod }) => Number(cod)),
+      [700, 800],
+    )
+    await page.close()
+  })
+
   const sheetOf = (rows: number, first = 1) => {
     const lines = Array.from(
       { length: rows },

@@ -197,7 +197,7 @@ t.test('a COD that another column contradicts waits too, with its amount', t => 
   const paidOnly = parseSheet(`${head},ගෙවූ මුදල\n${person},4500`)
   t.notMatch(chooseColumns(paidOnly).columns, [{}, {}, {}, {}, { field: 'cod' }], 'what was paid is no COD')
   const note = read(`${head},COD,Remark\n${person},4500,already paid by bank`)
-  t.match([note.map(outcome), note[0]?.marks], [['4500'], [{ field: 'cod', code: 'maybe_paid' }]], 'a remark is marked')
+  t.match(note, [{ values: { cod: '4500' }, marks: [{ code: 'payment_unclear', ask: true, amount: '4500' }] }])
   const [row] = read(`${head},COD Amount,Payment Status\n${person},4500,Approved`)
   t.match(row?.marks, [{ text: 'Payment Status: Approved', amount: '4500' }])
   t.equal(row?.values.cod, '4500')
@@ -205,6 +205,35 @@ t.test('a COD that another column contradicts waits too, with its amount', t => 
   t.strictSame(outcomes(flags), ['4500', 'maybe_paid'], 'a column of 1 and 0 is no amount')
   const foreign = read(`${head},Total,Currency,Payment Status\n${person},45,USD,Approved`)
   t.match(foreign[0]?.marks, [{ code: 'payment_unclear', amount: 'USD 45' }], 'the amount keeps its currency')
+  t.end()
+})
+
+const wooHead = `Order Number,Order Status,First Name (Shipping),Address 1&2 (Shipping),City (Shipping),\
+Phone (Shipping),Payment Method Title,Order Total Amount`
+t.test('a remark that speaks of a payment is asked, in sheets and exports, and one that does not is none', t => {
+  const speaks = [
+    ...[
+      'already paid by bank',
+      'Slip sent on WhatsApp',
+      'Advance of 500 given',
+      'not paid yet, will pay',
+      'Do not pay',
+    ],
+    ...['transferred yesterday', 'bank slip', 'දැනටමත් ගෙවා ඇත', 'ஏற்கனவே செலுத்தப்பட்டது', 'customer wants refund'],
+  ]
+  for (const text of speaks) {
+    t.equal(one('Remark', text, 'COD'), 'payment_unclear', text)
+    t.equal(one('Customer note', text), 'payment_unclear', text)
+    const order = `${wooHead},Customer Note\n501,Processing,Nimal,1 Road,Galle,0770000001,COD,3350,"${text}"`
+    t.equal(outcomes(order)[0], 'payment_unclear', `an export: ${text}`)
+  }
+  for (const text of ['Call before delivery', 'COD', 'collect cash', 'Leave at the gate', 'cash ready', '']) {
+    t.equal(one('Remark', text, 'COD'), '4500', text)
+    t.equal(
+      outcomes(`${wooHead},Customer Note\n501,Processing,Nimal,1 Road,Galle,0770000001,COD,3350,"${text}"`)[0],
+      '3350',
+    )
+  }
   t.end()
 })
 
@@ -217,8 +246,6 @@ t.test('the sheet of words is read as its clerk reads it', t => {
   t.end()
 })
 
-const wooHead = `Order Number,Order Status,First Name (Shipping),Address 1&2 (Shipping),City (Shipping),\
-Phone (Shipping),Payment Method Title,Order Total Amount`
 const woo = (title: string, status = 'Processing', id?: string) =>
   outcomes(`${wooHead}${id === undefined ? '' : ',Payment Method'}
 501,${status},Nimal,1 Road,Galle,0770000001,"${title}",3350${id === undefined ? '' : `,${id}`}`)[0]
@@ -389,6 +416,24 @@ if (browser) {
     await waitForReady(page, 1)
     await page.getByText('A quote holds other rows').waitFor()
     t.strictSame(await book(page), [['Saman Bandara', 4800]])
+    await page.close()
+  })
+
+  t.test('rows that all lack the last cell are answered once', async t => {
+    const page = await open()
+    const rows = Array.from({ length: 40 }, (_, n) => `Z-${n},Nimal ${n},07701${10_000 + n},1 Road,Galle,${500 + n}`)
+    await checkSheet(page, [`Order No,${head},COD,Remark`, ...rows].join('\n'))
+    await waitForReady(page, 0)
+    await page
+      .locator('.notice', { hasText: 'Each row has 6 cells for 7 headings' })
+      .getByRole('button')
+      .first()
+      .click()
+    await waitForReady(page, 40)
+    t.strictSame(
+      await book(page),
+      rows.map((_, n) => [`Z-${n}`, 500 + n]),
+    )
     await page.close()
   })
 

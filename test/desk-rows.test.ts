@@ -185,6 +185,10 @@ if (browser) {
         ['0772000005', null],
       ],
     )
+    await press(page, 'Upload more')
+    await checkSheet(page, `${head},Second phone\nMala,0772000006,2 Road,Galle,100,0112345679`)
+    await waitForReady(page, 1)
+    await page.getByText('Second phone: The company keeps no second phone: this number is not sent.').waitFor()
     await page.getByRole('link', { name: 'Book a parcel' }).click()
     await page.getByLabel('Phone', { exact: true }).waitFor()
     t.equal(await page.getByLabel('Second phone').count(), 0)

@@ -2,7 +2,7 @@ import { Act } from '../../kit/actions.js'
 import { ApiError, callOrders } from '../../kit/api.js'
 import { Form, orderFields, pause, usePost } from '../../kit/form.js'
 import { money, statusName, t } from '../../kit/i18n.js'
-import { html, useState } from '../../kit/preact.js'
+import { html, useRef, useState } from '../../kit/preact.js'
 import { getSession } from '../../kit/session.js'
 import { Badge, Panel, ParcelLink, useLive } from '../../kit/ui.js'
 import { General } from '../general.js'
@@ -55,17 +55,28 @@ export const Book = () => {
   const asked = { ...general, destination_city_id, weight }
   const price = useLive(signal => readPrice(asked, signal), 0, [JSON.stringify(asked)])
   const post = usePost()
+  const shown = useRef('')
   const change = (/** @type {typeof general} */ next) => {
     setGeneral(next)
     remember({ general: next })
   }
   const business = general.merchant_business_id || businesses.data?.[0]?.id
+  /** Stops at what seems wrong with a parcel, such as its order number, until the same is sent again. */
+  const askOnce = async (/** @type {any} */ body) => {
+    if (shown.current === JSON.stringify(body)) return
+    const { warnings } = await callOrders('/order/bulk?dry_run=true', { method: 'POST', body }).catch(nameFields)
+    shown.current = JSON.stringify(body)
+    if (warnings) throw new ApiError(t('book.again'), { errors: nameErrors(warnings) })
+  }
   const send = async (/** @type {Record<string, string>} */ { draft, ...order }) => {
     const isDraft = !mayConfirm || draft === 'true'
     const general_data = { origin_city_id: general.origin_city_id, merchant_business_id: business }
     const status = isDraft ? 'key_1' : 'key_2'
     const order_data = [{ ...order, ...readAmounts({ ...usual, ...order }), initial_status_key: status }]
-    const { data } = await post('/order/single', { general_data, order_data }).catch(nameFields)
+    const body = { general_data, order_data }
+    await askOnce(body)
+    const { data } = await post('/order/single', body).catch(nameFields)
+    shown.current = ''
     setBooked({ waybill: data[0], isDraft })
     setEntered({})
   }
@@ -100,14 +111,17 @@ const readAmounts = (/** @type {Record<string, string>} */ { cod = '', weight })
   return { cod: readings.cod.value, weight: readings.weight.value }
 }
 
-/** Throws the error again, in the language of the desk, under the names of the form's fields. @returns {never} */
-const nameFields = (/** @type {unknown} */ error) => {
-  if (!(error instanceof ApiError) || error.status !== 422) throw error
-  const errors = Object.fromEntries(
-    Object.entries(error.errors).map(([path, sentences]) => [
+/** Words sentences in the language of the desk, under the names of the form's fields. */
+const nameErrors = (/** @type {Record<string, string[]>} */ errors) =>
+  Object.fromEntries(
+    Object.entries(errors).map(([path, sentences]) => [
       path.replace(/^(order_data\.0|rate_card)\./, ''),
       sentences.map(sentence => wordProblem(readSentence(sentence))),
     ]),
   )
-  throw new ApiError(t('book.wrong'), { status: error.status, errors })
+
+/** Throws the error again with what it says of fields. @returns {never} */
+const nameFields = (/** @type {unknown} */ error) => {
+  if (!(error instanceof ApiError) || error.status !== 422) throw error
+  throw new ApiError(t('book.wrong'), { status: error.status, errors: nameErrors(error.errors) })
 }

@@ -3,6 +3,8 @@
 
 /** @import { Column, Sheet, SheetRow } from './columns.js' @import { Mark } from './other-cells.js' */
 
+/** Names the question whether all rows, which have as many cells, lack those of the last headings. */
+export const allCells = 'cells_all'
 const texts = ['customer_name', 'customer_address', 'destination', 'description', 'remark', 'customer_email']
 /** Excel looks at so many rows at once, and leaves out their empty cells at the end if all of these rows have them. */
 const rowsAtOnce = 16
@@ -53,8 +55,10 @@ export const createBreakFinder = ({ rows, isText }, headingRow, columns) => {
   const whole = body.filter(({ cells }) => cells.length === most).slice(0, 200)
   const kinds = columns.map(({ index }) => new Set(['', ...whole.map(({ cells }) => readKind(cells[index] ?? ''))]))
   const blocks = listBlocks(body)
+  const isAll = body.length > 1 && lengths[0] === lengths.at(-1) && lengths[0] < least
   return (/** @type {SheetRow} */ { number, cells, swallowed }) => {
     if (swallowed ?? above) return { code: 'swallowed', text: (swallowed ?? above)?.slice(0, 200) }
+    if (isAll && !isSplit(cells, columns)) return { code: allCells, cells: cells.length, headings: least }
     const misfit = cells.findIndex((cell, at) => at >= most || !kinds[at].has(readKind(cell)))
     const isLong = cells.length > most
     const isShort = cells.length < least && !(misfit < 0 && blocks.has(Math.ceil(number / rowsAtOnce)))
@@ -75,10 +79,11 @@ export const sayUnseen = (/** @type {SheetRow} */ row) =>
 /**
  * Adds the questions about the cells as they stand in the file. The cells of a broken row stand below other
  * headings, so that other questions about the parcel make no sense.
- * @param {Mark[]} marks @param {SheetRow} row @param {object} [broken] @returns {Mark[]}
+ * @param {Mark[]} marks @param {SheetRow} row @param {{ code: string }} [broken] @returns {Mark[]}
  */
 export const askCells = (marks, row, broken) => {
   const ask = (/** @type {object} */ question) => /** @type {Mark} */ ({ field: '', ask: true, ...question })
+  if (broken?.code === allCells) return [ask(broken), ...marks]
   if (broken) return [ask(broken), ...marks.filter(mark => !mark.ask || mark.field)]
   return row.struck && !isStruck(row) ? [...marks, ask({ code: 'struck' })] : marks
 }

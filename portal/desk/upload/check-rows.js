@@ -46,7 +46,10 @@ const needed = ['customer_name', 'customer_phone', 'customer_address']
 /** Lists the cells that nobody can read; COD has no default. @param {Row} row @param {General} general */
 const readCells = (row, general) => {
   const { values } = row
-  splitPhones(row, getSession().me?.tenant.secondary_phone)
+  const hasSecond = getSession().me?.tenant.secondary_phone
+  splitPhones(row, hasSecond)
+  const lost = { field: 'customer_secondary_phone', code: 'second_phone_lost' }
+  if (!hasSecond && values[lost.field] && !row.marks.some(({ code }) => code === lost.code)) row.marks.push(lost)
   if (general.allPrepaid && !values.cod?.trim()) values.cod = '0'
   const errors = /** @type {Row['errors']} */ ({})
   const add = (/** @type {string} */ field, /** @type {string | undefined} */ code) =>

@@ -1,7 +1,7 @@
 // Reads the order exports of web shops, which their headings give away. Several rows of one order are one parcel, a
 // paid order is prepaid, a cancelled one is left out, and what is not clearly one of them has no COD.
 import { readMoney } from './numbers.js'
-import { readState } from './other-cells.js'
+import { readState, speaksOfPayment } from './other-cells.js'
 import { readWords } from './words.js'
 
 /**
@@ -138,6 +138,7 @@ const readCod = (of, find) => {
   } else if (/^(online|paid)$/.test(by))
     return order === 'go' || order === 'done' ? { cod: '0' } : doubt(method, find(of.travel))
   else if (by !== 'cod' || order === 'done') return doubt(method, find(of.travel))
+  if (speaksOfPayment(find(of.remark))) return doubt(find(of.remark).slice(0, 60))
   return full === '' ? doubt(state, method) : { cod: full }
 }
 

@@ -1,5 +1,5 @@
 // Reads the cells that fill no field of an order, but say whether it was paid, whether it travels, or what it is.
-import { nameField } from './headings.js'
+import { nameField, simplify } from './headings.js'
 import { readMoney, toPlain } from './numbers.js'
 import { readWords } from './words.js'
 
@@ -85,6 +85,14 @@ export const readState = (/** @type {string} */ text, words = 'status') => {
 
 const isOnePiece = (/** @type {string} */ text) => /^(0*1|0+|one)( ?\p{L}+)?$/iu.test(text)
 
+/** Returns true for a remark that says something of a payment; to collect cash is what is done anyway. */
+export const speaksOfPayment = (/** @type {string} */ text) => {
+  const words = simplify(text).replace(/\b(cash|cod)\b/g, '')
+  return !/^(cod|due)$/.test(readWords(text)) && (payment.test(words) || /\b(transfer|bank|deposited)/.test(words))
+}
+const isRemark = (/** @type {Column} */ { field, words }) =>
+  field === 'remark' || /\b(remark|note|comment)s?$/.test(words)
+
 /** Names what a cell says. Cells of numbers differ in each row: only their heading is named. */
 const name = (/** @type {string} */ heading, /** @type {string} */ text) =>
   `${heading ? `${heading}: ` : ''}${/\p{Nd}{3}/u.test(text) ? '…' : text.slice(0, 60)}`
@@ -100,7 +108,8 @@ export const readOthers = (cells, columns) => {
   let state = { says: 'go', text: '' }
   const isOfId = (/** @type {string} */ words) =>
     words.endsWith(' title') && columns.some(each => `${each.words} title` === words && cells[each.index])
-  for (const { index, words, heading, field, about = '' } of columns) {
+  for (const column of columns) {
+    const { index, words, heading, field, about = '' } = column
     const text = cells[index] ?? ''
     if (!about && field && field !== 'remark') continue
     const [said, named] = [readWords(text), name(heading, text)]
@@ -123,6 +132,7 @@ export const readOthers = (cells, columns) => {
       if (!isOnePiece(text)) ask('pieces')
     } else {
       if (said === 'paid') pay('paid')
+      else if (isRemark(column) && speaksOfPayment(text)) pay('unknown')
       else if (/\b(pre)?paid\b/i.test(text)) marks.push({ field: 'cod', code: 'maybe_paid', text: named })
       if (said === 'stay') ask('status_word')
       if (said === 'other') ask('kind_word')

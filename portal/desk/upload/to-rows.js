@@ -1,5 +1,5 @@
 // Reads the rows of a sheet as parcels, once its columns have names.
-import { askCells, createBreakFinder, sayUnseen } from './broken-rows.js'
+import { allCells, askCells, createBreakFinder, sayUnseen } from './broken-rows.js'
 import { clean, joined } from './columns.js'
 import { readExport } from './exports.js'
 import { fieldNames, placeAndPerson, sided, simplify } from './headings.js'
@@ -146,7 +146,7 @@ export const toRows = (sheet, { columns, headingRow, export: known, allPrepaid }
     const isForeign = named && readMoney(`${named} 1`, currency).problem
     const price = (text = '') => (isForeign && text && text !== '0' ? `${named} ${text}` : text)
     const broken = findBreak(body[index])
-    const cod = allPrepaid ? '0' : broken ? '' : price(values.cod)
+    const cod = allPrepaid ? '0' : broken && broken.code !== allCells ? '' : price(values.cod)
     const priced = marks
       .filter(({ field }) => !(allPrepaid && field === 'cod'))
       .map(mark => (mark.amount ? { ...mark, amount: price(mark.amount) } : mark))
