@@ -8,9 +8,11 @@ import type pg from 'pg'
 import type { Merchant } from './core/access/merchant.ts'
 import type { MissingRate } from './core/catalogue/price-parcels.ts'
 import type { Tx } from './core/database/tables.ts'
-import type { MovePoint } from './core/moves/move-points.ts'
+import type { AddedFilters } from './core/lists/order-filter.ts'
+import type { CashPoint, MovePoint } from './core/moves/move-points.ts'
 import type { CompanyPart } from './core/provisioning/company-part.ts'
 import type { Facet } from './core/tracking/facets.ts'
+import type { SnapshotPoint } from './core/tracking/order-snapshot.ts'
 import type { Core } from './core.ts'
 
 /**
@@ -59,6 +61,12 @@ export interface Capability {
   readonly move?: MovePoint
   /** Adds fields to orders that are read. */
   readonly facet?: Facet
+  /** Adds what messages to recipients may say, which costs no statement. */
+  readonly inMessages?: SnapshotPoint
+  /** Adds filters to staff's lists of orders. */
+  readonly filters?: AddedFilters
+  /** Says which cash members of staff have, to capabilities that work without it. One capability at most has this. */
+  readonly cash?: CashPoint
   /** Adds fields to the company file. */
   readonly company?: CompanyPart
   /** Lists tasks that run for each tenant in turn, a slice each time. */

@@ -14,11 +14,12 @@ import { createFindHabits } from './core/booking/history.ts'
 import { createWaybillNumbers } from './core/booking/waybill-numbers.ts'
 import { createCatalogues } from './core/catalogue/catalogue.ts'
 import type { MissingRate } from './core/catalogue/price-parcels.ts'
+import type { AddedFilters } from './core/lists/order-filter.ts'
 import { createWholeLists } from './core/lists/whole-list.ts'
-import type { MovePoint } from './core/moves/move-points.ts'
+import type { CashPoint, MovePoint } from './core/moves/move-points.ts'
 import { countDeliveries, createRelay, watchOutbox } from './core/relay/relay.ts'
 import type { Facets } from './core/tracking/facets.ts'
-import { createSnapshotReader } from './core/tracking/order-snapshot.ts'
+import { createSnapshotReader, type SnapshotPoint } from './core/tracking/order-snapshot.ts'
 import { createOrderFinder } from './core/tracking/read-orders.ts'
 
 export interface CoreOptions extends Edge {
@@ -51,6 +52,10 @@ export interface CoreOptions extends Edge {
 export interface Points {
   readonly facets: Facets
   readonly movePoints: readonly MovePoint[]
+  readonly filters: AddedFilters
+  readonly inMessages: readonly SnapshotPoint[]
+  /** undefined: no capability books what recipients pay. */
+  readonly cash: CashPoint | undefined
   readonly onChanged: (tenant: string) => void
   readonly onRefused: (merchant: Pick<Merchant, 'tenant' | 'merchantId'>, missing: readonly MissingRate[]) => void
 }
@@ -61,7 +66,7 @@ export const createCore = (options: CoreOptions, registry: Registry, points: Poi
   watchOutbox(pool, registry)
   const catalogues = createCatalogues(pool, options.catalogueBytes, registry)
   const store = { pool, catalogues, facets: points.facets }
-  const readSnapshots = createSnapshotReader(store, publicUrl)
+  const readSnapshots = createSnapshotReader(store, publicUrl, points.inMessages)
   const relay = createRelay({ pool, logger, notifier, tracer, readSnapshots, ...countDeliveries(registry) })
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   const numbers = createWaybillNumbers(pool)

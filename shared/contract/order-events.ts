@@ -25,6 +25,8 @@ export const OrderSnapshot = component('OrderSnapshot', {
   /** Is the weight in kilograms. */
   weight: Type.Number(),
   description: nullable,
+  /** Is what the recipient says at the door, six digits. Is absent where orders makes no codes. */
+  delivery_code: Type.Optional(Type.String({ maxLength: 20 })),
   status_key: Type.String(),
   status_name: Type.String(),
   /** Holds the note of staff on the last status change. */
@@ -61,6 +63,7 @@ export const exampleSnapshot: OrderSnapshot = {
   is_final: false,
   tracking_code: 'q3x0cJ2mYb8',
   tracking_url: 'https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8',
+  delivery_code: '402917',
   time_zone: 'Asia/Colombo',
 }
 

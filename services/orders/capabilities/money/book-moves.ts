@@ -1,3 +1,4 @@
+import { findPerson } from '../../core/access/find-staff.ts'
 import { readCurrency } from '../../core/actions/amounts.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { nameMover } from '../../core/moves/check-moves.ts'
@@ -14,7 +15,6 @@ import {
 import { askBack } from './corrections/corrections.ts'
 import { bookDeliverySql, bookReturnSql } from './ledger/fees.ts'
 import { findBooked, isCompensation, wordBooked } from './ledger/parcels.ts'
-import { findPerson } from './ledger/people.ts'
 import { reverseBooking } from './reverse.ts'
 
 /** Keeps the parcels that the check of a move found compensated, for its write. */

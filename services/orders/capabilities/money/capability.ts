@@ -1,6 +1,7 @@
 import type { Capability } from '../../capability.ts'
 import { findPrinter } from '../labels/printer.ts'
 import { bookedMoves } from './book-moves.ts'
+import { cashPoint } from './cash/cash-routes.ts'
 import { moneyPart } from './company.ts'
 import { moneyFacet } from './finance-routes.ts'
 import { approveUndisputed } from './invoices/invoices.ts'
@@ -24,6 +25,7 @@ export const money: Capability = {
   },
   move: bookedMoves,
   facet: moneyFacet,
+  cash: cashPoint,
   company: moneyPart,
   housekeeping: [foldDay, approveUndisputed],
   addCommands: addLedgerCommands,

@@ -88,25 +88,33 @@ export const findStaffLogin = async (tx: Tx, tenant: string, email: string, isSh
   )[0]
 
 /** Finds the active member of staff with exactly this name. */
-export const findStaffName = async (tx: Tx, tenant: string, name: string): Promise<string | undefined> => {
-  const text = 'select name from staff where tenant_id = $1 and name = $2 and is_active'
-  const [found] = await tx.rows<{ name: string }>({ name: 'find_staff_name', text, values: [tenant, name] })
-  return found?.name
+export const findStaffName = async (tx: Tx, tenant: string, name: string) => {
+  const text = 'select staff_id::text as id, name from staff where tenant_id = $1 and name = $2 and is_active'
+  const [found] = await tx.rows<StaffName>({ name: 'find_staff_name', text, values: [tenant, name] })
+  return found
+}
+
+interface StaffName {
+  /** null: somebody with only a token of the operator. */
+  readonly id: string | null
+  readonly name: string
 }
 
 /**
  * Lists the active members of staff, and the names of the live tokens that the operator made; these have no id.
- * `isFormerToo` adds members who left and tokens that ended.
+ * `isFormerToo` adds members who left and tokens that ended; `role` leaves out who lacks it.
  */
-export const listStaffNames = (tx: Tx, tenant: string, isFormerToo = false) => {
-  const query = { name: 'list_staff_names', text: staffNamesSql, values: [tenant, isFormerToo] }
-  return tx.rows<{ id: string | null; name: string }>(query)
+export const listStaffNames = (tx: Tx, tenant: string, isFormerToo = false, role?: StaffRole) => {
+  const query = { name: 'list_staff_names', text: staffNamesSql, values: [tenant, isFormerToo, role ?? null] }
+  return tx.rows<StaffName>(query)
 }
 
 const staffNamesSql = `
   select staff_id::text as id, name from staff where tenant_id = $1 and (is_active or $2::boolean)
+    and ($3::text is null or $3 = any(coalesce(roles, array[role])))
   union
   select null, staff_name from tokens where tenant_id = $1 and staff_name is not null and staff_id is null
+    and $3 is null
     and ($2 or revoked_at is null and (expires_at is null or expires_at > now()))
     and staff_name not in (select name from staff where tenant_id = $1 and (is_active or $2))
   order by name`

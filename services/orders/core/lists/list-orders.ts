@@ -3,7 +3,7 @@ import { listForms } from '@courier/shared/name-key.ts'
 import { isoTime } from '../database/iso-time.ts'
 import { isPhoneSql } from '../database/phone-columns.ts'
 import { fromDeliveries, fromFailedAttempts } from '../statuses/status-queries.ts'
-import { type Facets, flagsSql, type Read } from '../tracking/facets.ts'
+import { type Facets, flagsSql, nameListed, type Read } from '../tracking/facets.ts'
 import { orderColumnsSql } from '../tracking/read-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 import { maxSearched, searchSql } from './search.ts'
@@ -45,7 +45,7 @@ export const selectOrders = (facets: Facets, tenant: string, filter: OrderFilter
       select * from hit order by ${order}
       limit ${add(values, window.limit)}::bigint offset ${add(values, window.offset)}::bigint
     ) page`
-  const name = `list_orders${merchant_id === undefined ? '' : '_of_merchant'}${window.after ? '_after' : ''}`
+  const name = `list_orders${merchant_id === undefined ? '' : '_of_merchant'}${window.after ? '_after' : ''}${nameListed(facets)}`
   return { text, values, ...(isPrepared && { name }) }
 }
 
@@ -124,7 +124,15 @@ const add = (values: unknown[], value: unknown): string => `$${values.push(value
  * Names the filters that `conditionSql` does not list: times of creation, the class and the phone that `status_keys`
  * and `phones` replace, and those that `searchSql` writes.
  */
-type Unlisted = 'created_at' | 'created_from' | 'created_to' | 'status_class' | 'phone' | 'search' | 'phone_parts'
+type Unlisted =
+  | 'added'
+  | 'created_at'
+  | 'created_from'
+  | 'created_to'
+  | 'status_class'
+  | 'phone'
+  | 'search'
+  | 'phone_parts'
 
 /**
  * Writes the condition of each filter, given the placeholder of its value. An index serves each filter except those by
@@ -152,7 +160,7 @@ const ownerSql = (id: string): string =>
   `merchant_id = (select merchant_id from businesses where tenant_id = $1 and business_id = ${id}::bigint)`
 
 const writeConditions = (filter: OrderFilter, values: unknown[], after: Position | undefined): string[] => {
-  const { created_from, created_to, created_at, business_id, merchant_id } = filter
+  const { created_from, created_to, created_at, business_id, merchant_id, added = [] } = filter
   const given = Object.entries(filter).filter(([name, value]) => value !== undefined && name in conditionSql)
   return [
     'tenant_id = $1',
@@ -160,6 +168,7 @@ const writeConditions = (filter: OrderFilter, values: unknown[], after: Position
       conditionSql[name as keyof typeof conditionSql](add(values, name === 'order_no' ? listForms(`${value}`) : value)),
     ),
     ...(business_id !== undefined && merchant_id === undefined ? [ownerSql(add(values, business_id))] : []),
+    ...added.map(({ conditionSql, value }) => conditionSql(value, add(values, value))),
     ...[created_from, created_at].flatMap(bound => (bound ? fromSql(bound, values) : [])),
     ...[created_to, created_at].flatMap(bound => (bound ? untilSql(bound, values) : [])),
     ...(after

@@ -8,7 +8,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Merchant } from '../access/merchant.ts'
 import { isoTime } from '../database/iso-time.ts'
-import { addListed, type Facets, flagsSql, listFields } from '../tracking/facets.ts'
+import { addListed, type Facets, flagsSql, hideFromMerchants, listFields } from '../tracking/facets.ts'
 import type { ListedRow } from '../tracking/order-rows.ts'
 import { OrderView, TrackingEvent } from '../tracking/order-schema.ts'
 import { labelStatus } from '../tracking/order-view.ts'
@@ -52,7 +52,8 @@ const defineLookedUp = (facets: Facets) =>
     missing: Type.Array(Type.String(), { description: 'The numbers for which you have no order.' }),
   })
 
-export const lookUpRoutes: FastifyPluginAsyncTypebox<FacetStore> = async (app, store) => {
+export const lookUpRoutes: FastifyPluginAsyncTypebox<FacetStore> = async (app, options) => {
+  const store = { ...options, facets: hideFromMerchants(options.facets) }
   acceptJson(app)
   const schema = {
     operationId: 'lookUpOrders',

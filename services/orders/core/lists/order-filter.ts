@@ -49,7 +49,17 @@ export const staffFilters = {
   failed_on: filter.date('The date of a failed delivery attempt, in the time zone of the courier company.'),
 }
 
+/** Lets a capability add a filter to staff's lists of orders. */
+export interface AddedFilter {
+  readonly filter: filter.Filter<string>
+  /** Writes the condition on `orders`, of the tenant $1. `placeholder` stands for `value` in the statement. */
+  readonly conditionSql: (value: string, placeholder: string) => string
+}
+export type AddedFilters = Readonly<Record<string, AddedFilter>>
+
 export type OrderFilter = filter.Wanted<typeof staffFilters> & {
+  /** Lists the filters that capabilities added, with the values that a request gives. */
+  readonly added?: readonly (Pick<AddedFilter, 'conditionSql'> & { readonly value: string })[] | undefined
   /** Lists the keys of the statuses in `status_class`. */
   readonly status_keys?: readonly string[] | undefined
   /** Lists how the column may hold `phone`. */

@@ -43,9 +43,9 @@ const meta = Type.Object({
 })
 const links = Type.Object({ first: Link, last: Link, prev: Link, next: Link })
 
-/** Defines a page of orders, which have the fields of all facets. */
-export const defineOrderPage = (facets: Facets) => {
-  const Listed = component('Order', { ...OrderView.properties, ...listFields(facets) })
+/** Defines a page of orders, which have the fields of all facets; `title` names the component of an order. */
+export const defineOrderPage = (facets: Facets, title: 'Order' | 'ListedOrder') => {
+  const Listed = component(title, { ...OrderView.properties, ...listFields(facets) })
   const example = {
     data: [makeExample(Listed)],
     links: { first: null, last: null, prev: null, next: null },
@@ -57,7 +57,7 @@ export const defineOrderPage = (facets: Facets) => {
   }
   return Type.Object(
     { data: pages.ListBody(Listed).properties.data, links: Type.Optional(links), meta: Type.Optional(meta) },
-    { title: 'OrderPage', examples: [example] },
+    { title: title === 'Order' ? 'OrderPage' : 'ListedOrderPage', examples: [example] },
   )
 }
 

@@ -10,12 +10,12 @@ import type { Catalogues } from '../catalogue/catalogue.ts'
 import { listStored } from '../database/phone-columns.ts'
 import { listKeysOfClass } from '../statuses/statuses.ts'
 import { tagState } from '../tracking/etag.ts'
-import { addToOne, type Facets, oneFields, type Viewer } from '../tracking/facets.ts'
+import { addToOne, type Facets, hideFromMerchants, oneFields, type Viewer } from '../tracking/facets.ts'
 import type { TrackedOrder } from '../tracking/order-rows.ts'
 import { OrderStatus, StaffOrderView, TrackedOrderView } from '../tracking/order-schema.ts'
 import { viewForMerchant, viewForStaff, viewStatus } from '../tracking/order-view.ts'
 import type { FacetStore, FindOrder } from '../tracking/read-orders.ts'
-import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
+import { type AddedFilters, merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
 import { createOrderPages, defineOrderPage, orderPageFields, wantedOrders } from './order-page.ts'
 import { listPhonePatterns } from './search.ts'
 import { maxWholeList, type OpenWholeList } from './whole-list.ts'
@@ -35,11 +35,10 @@ export const oneOrder = '/order/:waybill(^.*[0-9A-Z].*$)'
 export const WaybillParams = Type.Object({ waybill: Type.String({ description: 'The waybill number.' }) })
 
 const MerchantQuery = listQuery(orderPageFields, merchantFilters)
-const StaffQuery = listQuery(orderPageFields, staffFilters)
 
 export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const about = { operationId: 'listOrders', summary: 'List your orders, newest first' }
-  addList(app, options, about, MerchantQuery)
+  addList(app, { ...options, facets: hideFromMerchants(options.facets) }, about, MerchantQuery)
   const one = { operationId: 'getOrder', summary: 'One order with its timeline' }
   const schema = { ...one, ...viewSchema(withFacets(TrackedOrderView, options.facets, 'merchant')) }
   addOne(app, options, oneOrder, schema, (order, reply, publicUrl) => {
@@ -50,9 +49,14 @@ export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> 
   addOne(app, options, `${oneOrder}/status`, status, order => viewStatus(order, new Date()))
 }
 
-export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
+/** Also gives the filters that capabilities add. */
+type StaffOrderOptions = OrderRoutesOptions & { readonly filters: AddedFilters }
+
+export const staffOrderRoutes: FastifyPluginAsyncTypebox<StaffOrderOptions> = async (app, options) => {
   const about = { operationId: 'listAllOrders', summary: "List all merchants' orders, newest first" }
-  addList(app, options, about, StaffQuery)
+  const added = Object.fromEntries(Object.entries(options.filters).map(([name, { filter }]) => [name, filter]))
+  const StaffQuery = listQuery(orderPageFields, { ...staffFilters, ...added } as typeof staffFilters)
+  addList(app, options, about, StaffQuery, options.filters)
   const one = { operationId: 'getAnyOrder', summary: 'One order with its timeline, notes and moves' }
   const schema = { ...one, ...viewSchema(withFacets(StaffOrderView, options.facets, 'staff')) }
   addOne(app, options, oneOrder, schema, (order, reply, publicUrl) => {
@@ -95,7 +99,8 @@ const addList = (
   app: FastifyInstance,
   { pool, catalogues, facets, openWholeList }: OrderRoutesOptions,
   about: object,
-  Query: typeof MerchantQuery | typeof StaffQuery,
+  Query: typeof MerchantQuery,
+  filters: AddedFilters = {},
 ) => {
   const schema = {
     ...about,
@@ -103,7 +108,7 @@ const addList = (
     description:
       `With noPagination the response has all orders, up to ${maxWholeList}, without links and meta. ` +
       'Read longer lists by pages, with the next_cursor of each page for the next.',
-    response: { 200: defineOrderPage(facets) },
+    response: { 200: defineOrderPage(facets, Query === MerchantQuery ? 'Order' : 'ListedOrder') },
   }
   const readPage = createOrderPages({ pool, catalogues, facets })
   app.get<{ Querystring: Static<typeof MerchantQuery.schema> }>(
@@ -113,18 +118,30 @@ const addList = (
       const { query } = request
       const { tenant, merchantId } = readScope(request as FastifyRequest)
       const scope = merchantId === null ? {} : { merchant_id: merchantId }
-      const given: OrderFilter = { ...Query.read(query), ...scope }
+      const given: OrderFilter = { ...readAdded(Query.read(query), filters), ...scope }
       const { after, page } = wantedOrders(query, given.search !== undefined)
       const filter = await resolveFilter(catalogues, tenant, given, Query.findField(query, 'status'))
       if (page) return readPage(request as FastifyRequest, tenant, filter, page, after)
       const caller = merchantId === null ? `staff ${request.staff.name}` : `merchant ${merchantId}`
-      const json = await openWholeList(`${tenant} ${caller}`, tenant, filter, after)
+      const json = await openWholeList(`${tenant} ${caller}`, tenant, filter, after, facets)
       reply.type('application/json; charset=utf-8')
       if (request.method !== 'HEAD') return reply.send(json)
       json.destroy()
       return reply.send('')
     },
   )
+}
+
+/** Sets the values of added filters apart from those of the core. */
+const readAdded = (wanted: Readonly<Record<string, unknown>>, filters: AddedFilters): OrderFilter => {
+  const names = Object.keys(filters).filter(name => wanted[name] !== undefined)
+  if (names.length === 0) return wanted
+  const others = Object.fromEntries(Object.entries(wanted).filter(([name]) => !names.includes(name)))
+  const added = names.flatMap(name => {
+    const { conditionSql } = filters[name] ?? {}
+    return conditionSql ? [{ conditionSql, value: String(wanted[name]) }] : []
+  })
+  return { ...others, added }
 }
 
 /**

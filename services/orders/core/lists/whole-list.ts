@@ -3,7 +3,7 @@ import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { invalid } from '@courier/shared/errors/errors.ts'
 import { inSnapshot } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../database/tables.ts'
-import { addListed } from '../tracking/facets.ts'
+import { addListed, type Facets } from '../tracking/facets.ts'
 import type { ListedRow } from '../tracking/order-rows.ts'
 import { toOrder } from '../tracking/order-view.ts'
 import { type FacetStore, viewOrders } from '../tracking/read-orders.ts'
@@ -36,7 +36,7 @@ const tooLong =
   'per_page=1000, then the same with cursor= and the meta.next_cursor of each page for the next.'
 const busy = 'Too many whole lists are being read at once. Repeat the request.'
 
-type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined]
+type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined, facets?: Facets]
 
 /**
  * Opens the list of all orders that match a filter, newest first, as of one moment: `{"data": [...]}`. The caller reads
@@ -65,9 +65,9 @@ export const createWholeLists = (store: FacetStore, maxSeconds = longestSeconds)
 /** Opens a list in a transaction. `closed` resolves when the list no longer needs the transaction. */
 const openList = async (
   tx: Tx,
-  { catalogues, facets }: FacetStore,
+  { catalogues, ...store }: FacetStore,
   maxSeconds: number,
-  ...[tenant, filter, after]: Wanted
+  ...[tenant, filter, after, facets = store.facets]: Wanted
 ) => {
   const total = await countOrders(query => tx.rows(query), tenant, filter, maxWholeList + 1, after)
   if (total > maxWholeList) throw invalid({ noPagination: [tooLong] })

@@ -43,6 +43,20 @@ export interface TakenMove {
   readonly reason: string
 }
 
+/** Sums the cash of parcels that a member of staff has. */
+export interface HeldCash {
+  readonly name: string
+  readonly parcels: number
+  readonly amount: number
+}
+
+/** Lets the capability that books what recipients pay say how they pay, and who has their cash. */
+export interface CashPoint {
+  readonly methods: readonly string[]
+  /** Reads the cash of one person, or of everybody. */
+  readonly read: (tx: Tx, tenant: string, name?: string) => Promise<readonly HeldCash[]>
+}
+
 /**
  * Lets a capability take part in moves. All functions run in the transaction of the move, whose orders are locked, and
  * send their queries at once: the connection pipelines those of all points.

@@ -1,7 +1,7 @@
 import { query } from '@courier/shared/postgres/database.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { Tx } from '../database/tables.ts'
-import { deliveredKeys, failedAttemptKeys, type Status } from './statuses.ts'
+import { cancelledKey, deliveredKeys, failedAttemptKeys, returnedKeys, type Status } from './statuses.ts'
 
 export interface StoredStatus extends Status {
   /** Is a time in ISO 8601, UTC, with microseconds. */
@@ -46,6 +46,9 @@ export const findUsedKeys = async (tx: Tx, tenant: string, keys: readonly string
 
 // The keys are literals: with parameters a generic plan could not use the partial index of these events.
 const quoteKeys = (keys: readonly string[]): string => keys.map(key => `'${key}'`).join(', ')
+
+/** Is true of an order that is neither delivered nor returned nor cancelled. */
+export const isOpenSql = `status_key not in (${quoteKeys([...deliveredKeys, ...returnedKeys, cancelledKey])})`
 
 /** Builds a `from` clause that selects deliveries of the tenant $1 between two times. */
 export const fromDeliveries = (first: string, last: string): string => `

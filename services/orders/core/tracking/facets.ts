@@ -17,8 +17,8 @@ export interface Facet<Found = unknown> {
   readonly existsSql: (table: string) => string
   /** Reads what the facet has of `waybills`, which have something, by waybill. */
   readonly read: (read: Read, tenant: string, waybills: readonly string[]) => Promise<ReadonlyMap<string, Found>>
-  /** Defines the fields in lists of orders, and returns them. */
-  readonly inLists?: Shown<Found>
+  /** Defines the fields in lists of orders, and returns them. Merchants' lists lack those that are `onlyForStaff`. */
+  readonly inLists?: Shown<Found> & { readonly onlyForStaff?: true }
   /** Defines the fields of one order for each viewer, and returns them. */
   readonly inOne?: Readonly<Partial<Record<Viewer, ShownInOne<Found>>>>
 }
@@ -35,11 +35,24 @@ interface ShownInOne<Found> {
 
 export type Facets = ReadonlyMap<string, Facet>
 
+/** Leaves out of lists what only staff may see. */
+export const hideFromMerchants = (facets: Facets): Facets =>
+  new Map(
+    [...facets].map(([name, { inLists, ...facet }]) => [
+      name,
+      inLists && !inLists.onlyForStaff ? { ...facet, inLists } : facet,
+    ]),
+  )
+
 const toFlag = (name: string): Flag => `has_${name.replaceAll('-', '_')}`
 
 type FlaggedRow = Pick<OrderRow, 'waybill_number'> & FacetFlags
 
 const isListed = ({ inLists }: Facet): boolean => inLists !== undefined
+
+/** Names the facets that lists show, for the names of statements: lists of merchants and of staff differ. */
+export const nameListed = (facets: Facets): string =>
+  [...facets].flatMap(([name, facet]) => (isListed(facet) ? ` ${name}` : '')).join('')
 
 /** Selects the flags of the facets, after a comma each: all of them, or only those shown in lists. */
 export const flagsSql = (facets: Facets, table: string, shownIn: 'lists' | 'one'): string =>

@@ -8,14 +8,24 @@ import { type OrderStore, readOrders, selectAmong } from './read-orders.ts'
 /** Returns an order as the notifier gets it, with the status and the note of an event, `change`. */
 export type Snapshot = (change: { statusKey: string; note: string | null }) => OrderSnapshot
 
+/** Lets a capability add fields of the contract to what the notifier gets. */
+export type SnapshotPoint = (row: OrderRow, catalogue: Catalogue) => Partial<OrderSnapshot>
+
 /** Reads the tenant's orders among `waybills`, by waybill. */
 export type ReadSnapshots = (tenant: string, waybills: readonly string[]) => Promise<ReadonlyMap<string, Snapshot>>
 
 /** Creates the reader of snapshots, which have tracking links only if there is a `publicUrl`. */
-export const createSnapshotReader = (store: OrderStore, publicUrl: string | undefined): ReadSnapshots => {
+export const createSnapshotReader = (
+  store: OrderStore,
+  publicUrl: string | undefined,
+  points: readonly SnapshotPoint[] = [],
+): ReadSnapshots => {
   const view = (row: OrderRow, catalogue: Catalogue): [string, Snapshot] => [
     row.waybill_number,
-    change => toSnapshot({ ...row, status_key: change.statusKey }, catalogue, publicUrl, change.note),
+    change => ({
+      ...toSnapshot({ ...row, status_key: change.statusKey }, catalogue, publicUrl, change.note),
+      ...Object.assign({}, ...points.map(point => point(row, catalogue))),
+    }),
   ]
   return async (tenant, waybills) => new Map(await readOrders(store, tenant, selectAmong(tenant, waybills), view))
 }

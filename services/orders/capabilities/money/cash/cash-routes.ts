@@ -1,3 +1,4 @@
+import { addAmounts } from '@courier/shared/currency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
 import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
@@ -8,11 +9,22 @@ import { listStaffNames } from '../../../core/access/queries.ts'
 import { addAction } from '../../../core/actions/action.ts'
 import { isoTime } from '../../../core/database/iso-time.ts'
 import type { Tx } from '../../../core/database/tables.ts'
+import type { CashPoint } from '../../../core/moves/move-points.ts'
 import { accountsSql } from '../ledger/balances.ts'
 import { nullable, sum } from '../ledger/fields.ts'
 import { hasLaterSql, holderSql } from '../ledger/parcels.ts'
-import { Handover, handOver, handoverColumns, handoverStates, NewHandover, Settlement, settleHandover } from './cash.ts'
+import {
+  Handover,
+  handOver,
+  handoverColumns,
+  handoverStates,
+  heldSql,
+  NewHandover,
+  Settlement,
+  settleHandover,
+} from './cash.ts'
 import { NewTransfer, Transfer, transferCash } from './cash-transfers.ts'
+import { methods } from './collection.ts'
 import { Deposit, deposit, isUnbankedSql, NewDeposit } from './deposits.ts'
 
 const lying = {
@@ -142,6 +154,16 @@ export const cashRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     data: Deposit,
     act: deposit,
   })
+}
+
+/** Shows the cash of one person, or of everybody, to capabilities that work without money. */
+export const cashPoint: CashPoint = {
+  methods,
+  read: async (tx, tenant, name) => {
+    if (name === undefined) return ((await tx.rows<Cash>(cashSql, [tenant]))[0] as Cash).people
+    const held = await tx.rows<{ cod: number }>({ name: 'read_held', text: heldSql, values: [tenant, name] })
+    return [{ name, parcels: held.length, amount: addAmounts(held.map(({ cod }) => cod)) }]
+  },
 }
 
 const handoversSql = `

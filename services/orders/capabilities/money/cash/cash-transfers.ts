@@ -1,12 +1,12 @@
 import { addAmounts } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { findPerson, isOwnCash } from '../../../core/access/find-staff.ts'
 import { type Acted, type Call, defineBody, refuse } from '../../../core/actions/action.ts'
 import { Reason } from '../../../core/actions/fields.ts'
 import type { Tx } from '../../../core/database/tables.ts'
 import { CollectedBy, Waybills } from '../ledger/fields.ts'
 import { bookJournal } from '../ledger/ledger.ts'
 import { holderSql, lockName, readClock } from '../ledger/parcels.ts'
-import { findPerson, isOwnCash } from '../ledger/people.ts'
 import { findHolder, lockHeld } from './cash.ts'
 
 // Moves cash from one person to another, such as at the end of a tour (docs/money.md#who-has-the-cash).

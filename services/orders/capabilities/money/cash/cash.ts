@@ -1,5 +1,6 @@
 import { addAmounts } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { findPerson, isOwnCash } from '../../../core/access/find-staff.ts'
 import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../../core/actions/action.ts'
 import { Reason } from '../../../core/actions/fields.ts'
 import { isoTime } from '../../../core/database/iso-time.ts'
@@ -7,7 +8,6 @@ import type { Tx } from '../../../core/database/tables.ts'
 import { Amount, CollectedBy, nullable, Waybills } from '../ledger/fields.ts'
 import { bookJournal } from '../ledger/ledger.ts'
 import { type Clock, hasLaterSql, holderSql, lockName, lockParcels, nextLineSql, readClock } from '../ledger/parcels.ts'
-import { findPerson, isOwnCash } from '../ledger/people.ts'
 
 // Takes cash from riders at the office, and settles handovers whose sums differ (docs/money.md#cash).
 
@@ -47,7 +47,7 @@ const isHeldSql = `line.tenant_id = $1 and banked_by is null and kind = 'deliver
  * Selects the lines whose cash a person has: the parcels were neither handed over nor taken back. Each part reads an
  * index of its own.
  */
-const heldSql = `
+export const heldSql = `
   select line.waybill_number, line.cod::float8 as cod from money_lines line
     where cash_account = 'rider:' || $2::text and held_by is null and ${isHeldSql}
   union all
@@ -102,7 +102,7 @@ export const handOver = async (
  */
 export const findHolder = async (tx: Tx, tenant: string, given: string): ReturnType<typeof findPerson> => {
   const { rows } = await tx.client.query(hasAccountSql, [tenant, given])
-  return rows[0] ? { kind: 'found', name: given } : findPerson(tx, tenant, given, { isFormerToo: true })
+  return rows[0] ? { kind: 'found', id: null, name: given } : findPerson(tx, tenant, given, { isFormerToo: true })
 }
 
 const hasAccountSql = `

@@ -7,7 +7,7 @@ import type { Booking } from '../../../core/statuses/statuses.ts'
 import { CollectedBy, mostCollected, Waybill } from '../ledger/fields.ts'
 
 /** Lists the ways to pay. Only cash stays with the person who collected it. */
-const methods = ['cash', 'card', 'qr', 'transfer'] as const
+export const methods = ['cash', 'card', 'qr', 'transfer'] as const
 
 /** Limits the waybills that a response names as not part of the move. */
 const maxForeign = 100

@@ -1,9 +1,17 @@
-import { findStaffName, listStaffNames } from '../../../core/access/queries.ts'
-import type { Tx } from '../../../core/database/tables.ts'
+import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
+import type { Tx } from '../database/tables.ts'
+import { findStaffName, listStaffNames } from './queries.ts'
 
-// Finds the member of staff who has cash (docs/money.md#who-has-the-cash).
+// Finds the member of staff whom a person names, such as who has cash (docs/money.md#who-has-the-cash).
 
-type Found = { kind: 'found'; name: string } | { kind: 'refused'; sentence: string }
+/** `id` is null for somebody with only a token of the operator. */
+type Found = { kind: 'found'; id: string | null; name: string } | { kind: 'refused'; sentence: string }
+
+interface Sought {
+  readonly isFormerToo?: boolean
+  /** Finds only members of staff with this role. */
+  readonly role?: StaffRole
+}
 
 /** Ignores case and blanks, in which names of one person may differ. */
 const fold = (name: string): string => name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase()
@@ -18,19 +26,21 @@ export const findPerson = async (
   tx: Tx,
   tenant: string,
   given: string,
-  { isFormerToo = false } = {},
+  { isFormerToo = false, role }: Sought = {},
 ): Promise<Found> => {
-  const exact = await findStaffName(tx, tenant, given)
-  if (exact !== undefined) return { kind: 'found', name: exact }
-  const all = await listStaffNames(tx, tenant, isFormerToo)
+  const exact = role ? undefined : await findStaffName(tx, tenant, given)
+  if (exact) return { kind: 'found', ...exact }
+  const all = await listStaffNames(tx, tenant, isFormerToo, role)
   const one = all.find(({ id, name }) => id === given || name === given)
-  if (one) return { kind: 'found', name: one.name }
+  if (one) return { kind: 'found', ...one }
   const names = [...new Set(all.map(({ name }) => name))]
   const same = names.filter(name => fold(name) === fold(given))
-  if (same.length === 1 && same[0]) return { kind: 'found', name: same[0] }
+  const meant = same.length === 1 ? all.find(({ name }) => name === same[0]) : undefined
+  if (meant) return { kind: 'found', ...meant }
   const similar = same.length > 1 ? same : findSimilar(names, given)
   const question = similar.length > 0 ? ` Did you mean ${similar.join(' or ')}?` : ''
-  const sentence = `${same.length > 1 ? 'Several members' : 'No member'} of staff ${
+  const which = role ? ` with the role ${role}` : ''
+  const sentence = `${same.length > 1 ? 'Several members' : 'No member'} of staff${which} ${
     same.length > 1 ? 'have' : 'has'
   } the name or id ${given}.${question}`
   return { kind: 'refused', sentence }
