@@ -68,6 +68,11 @@ const operations: Record<Name, string[]> = {
     ...[`POST ${side}/order/{waybill}/instruction`, `GET ${side}/order/failed-deliveries`],
     `GET ${side}/order/failure-reasons`,
   ]),
+  riders: [
+    ...['assign', 'unassign'].map(what => `POST /api/staff/order/${what}`),
+    ...['GET /api/staff/riders', 'GET /api/staff/rider/parcels', 'GET /api/staff/rider/parcels/{waybill}'],
+    ...['POST /api/staff/rider/sequence', 'POST /api/staff/rider/acts'],
+  ],
   'customer-actions': [
     ...['GET /api/staff/order/requests', 'POST /api/staff/order/requests/{id}/decision'],
     'POST /internal/customer-actions',

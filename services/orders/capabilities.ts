@@ -5,7 +5,7 @@ import type { Capabilities, Capability } from './capability.ts'
 import type { Tx } from './core/database/tables.ts'
 import type { MovePoint } from './core/moves/move-points.ts'
 import type { CompanyParts } from './core/provisioning/company-part.ts'
-import { fromWaiting } from './core/statuses/status-queries.ts'
+import { fromWaiting, isOpenSql } from './core/statuses/status-queries.ts'
 
 /**
  * Lists the capabilities. ORDERS_CAPABILITIES leaves some out; removing a row and its folder removes one for good.
@@ -43,6 +43,16 @@ export const capabilities = {
       fromSql: `${fromWaiting} where attempts.tenant_id = $1`,
       because: 'parcels whose delivery failed wait for what happens next',
       wayOut: 'move these parcels on',
+    },
+  },
+  riders: {
+    load: async () => (await import('./capabilities/riders/capability.ts')).riders,
+    needs: ['editing', 'failures'],
+    holds: {
+      fromSql: `from rider_parcels parcel join orders on orders.tenant_id = parcel.tenant_id
+        and orders.waybill_number = parcel.waybill_number and ${isOpenSql} where parcel.tenant_id = $1`,
+      because: 'riders have parcels, and nobody would see with whom they are',
+      wayOut: 'take the parcels from their riders',
     },
   },
   'customer-actions': {

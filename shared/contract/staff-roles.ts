@@ -1,6 +1,10 @@
 /** Lists the roles of staff, which decide what each person may do (docs/staff/staff.md#roles). */
-export const staffRoles = ['viewer', 'dispatcher', 'messenger', 'accounts', 'admin'] as const
+export const staffRoles = ['viewer', 'dispatcher', 'messenger', 'accounts', 'admin', 'rider'] as const
 export type StaffRole = (typeof staffRoles)[number]
+
+/** Leaves out riders, who see nothing of the company but the parcels that they have. */
+const office = staffRoles.filter(role => role !== 'rider')
+const rider: readonly StaffRole[] = ['admin', 'rider']
 
 const dispatch: readonly StaffRole[] = ['dispatcher', 'admin']
 const message: readonly StaffRole[] = ['messenger', 'admin']
@@ -12,24 +16,24 @@ type Roles = Readonly<Record<string, readonly StaffRole[]>>
 const ofOrders: Roles = {
   getCurrentStaff: staffRoles,
   logOutStaff: staffRoles,
-  listAllOrders: staffRoles,
-  getAnyOrder: staffRoles,
-  getToday: staffRoles,
-  listStaffStatuses: staffRoles,
-  listStaffCities: staffRoles,
-  listMerchants: staffRoles,
-  listRateGaps: staffRoles,
-  listCustomerRequests: staffRoles,
+  listAllOrders: office,
+  getAnyOrder: office,
+  getToday: office,
+  listStaffStatuses: office,
+  listStaffCities: office,
+  listMerchants: office,
+  listRateGaps: office,
+  listCustomerRequests: office,
   moveOrders: dispatch,
   editAnyOrder: dispatch,
   instructAnyOrder: dispatch,
-  listAllFailedDeliveries: staffRoles,
-  listStaffFailureReasons: staffRoles,
+  listAllFailedDeliveries: office,
+  listStaffFailureReasons: office,
   decideCustomerRequest: dispatch,
   printAnyLabel: dispatch,
   printAnyLabels: dispatch,
   printRunSheet: dispatch,
-  getAnyParcelMoney: staffRoles,
+  getAnyParcelMoney: office,
   getMerchantBalance: account,
   takeBackMove: ['dispatcher', 'accounts', 'admin'],
   compensateParcel: account,
@@ -73,18 +77,25 @@ const ofOrders: Roles = {
   rejectInvoice: account,
   cancelInvoice: account,
   payCharges: account,
+  assignParcels: dispatch,
+  unassignParcels: dispatch,
+  listRiders: dispatch,
+  listMyParcels: rider,
+  lookUpMyParcel: rider,
+  sortMyParcels: rider,
+  sendActs: rider,
 }
 
 const ofNotifier: Roles = {
-  listMessages: staffRoles,
-  summariseMessages: staffRoles,
-  getMessage: staffRoles,
-  getTimeline: staffRoles,
-  getConversation: staffRoles,
-  listConversations: staffRoles,
-  listConversationMessages: staffRoles,
-  listTemplates: staffRoles,
-  listChannels: staffRoles,
+  listMessages: office,
+  summariseMessages: office,
+  getMessage: office,
+  getTimeline: office,
+  getConversation: office,
+  listConversations: office,
+  listConversationMessages: office,
+  listTemplates: office,
+  listChannels: office,
   preflightMessages: message,
   sendMessage: message,
   sendMessages: message,

@@ -43,7 +43,9 @@ export type Action =
   | `conversation.${'opted_out' | 'opted_in'}`
   | `templates.${'synced'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
-  | `parcel.${'compensated'}`
+  | `parcel.${'compensated' | 'assigned' | 'unassigned' | 'taken' | 'handed_back'}`
+  | `act.${'refused' | 'applied' | 'dismissed' | 'dropped'}`
+  | `sign_in.${'offered' | 'used' | 'ended'}`
   | `correction.${'made' | 'approved' | 'rejected'}`
   | `bank_account.${'changed' | 'read' | 'confirmed' | 'objected'}`
   | `payout.${'made' | 'released' | 'cancelled' | 'failed' | 'settled' | 'seen' | 'read'}`

@@ -1,0 +1,112 @@
+import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
+import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { isoTime } from '../../core/database/iso-time.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import type { Refusal, Work } from './acts.ts'
+import { type Image, stripImage } from './images.ts'
+import { type Act, maxProofBytes } from './schema.ts'
+
+// Keeps the proofs of deliveries and failures (docs/staff/riders.md#proof).
+
+const kinds = ['photo', 'signature', 'code', 'none'] as const
+type Kind = (typeof kinds)[number]
+
+export interface NewProof {
+  readonly kind: Kind
+  readonly image?: Image | undefined
+  readonly reason?: string | undefined
+}
+
+/** Reads the proofs that came with an act. A code counts once the act is done. */
+export const readProofs = ({ proof = {} }: Act): readonly NewProof[] | Refusal => {
+  const images = (['photo', 'signature'] as const).flatMap(kind => {
+    const text = proof[kind]
+    return text === undefined ? [] : [{ kind, image: readImage(text) }]
+  })
+  const broken = images.find(({ image }) => !image)
+  if (broken)
+    return {
+      code: 'proof_invalid',
+      message: `The ${broken.kind} is no JPEG, PNG or WebP of at most ${maxProofBytes} bytes.`,
+    }
+  return [
+    ...images,
+    ...(proof.code === undefined ? [] : [{ kind: 'code' as const }]),
+    ...(proof.without === undefined ? [] : [{ kind: 'none' as const, reason: proof.without.trim() }]),
+  ]
+}
+
+const readImage = (text: string): Image | undefined => {
+  const bytes = Buffer.from(text, 'base64')
+  const padding = text.endsWith('==') ? 2 : Number(text.endsWith('='))
+  const isWhole = bytes.length <= maxProofBytes && bytes.length === Math.floor(((text.length - padding) * 3) / 4)
+  return isWhole ? stripImage(bytes) : undefined
+}
+
+export const insertProofs = async (tx: Tx, work: Work, actNo: string, proofs: readonly NewProof[]): Promise<void> => {
+  const { tenant, act } = work
+  for (const { kind, image, reason } of proofs) {
+    const about = [tenant, act.waybill_number, actNo, kind, new Date(act.happened_at)]
+    await tx.client.query(insertSql, [...about, image?.type, image?.bytes, reason])
+  }
+}
+
+const insertSql = `
+  insert into proofs (tenant_id, waybill_number, act_no, kind, taken_at, type, bytes, reason)
+  values ($1, $2, $3::bigint, $4, $5, $6, $7, $8)`
+
+export const ProofView = component('Proof', {
+  id: Type.String({ examples: ['17'] }),
+  kind: oneOf(kinds, { description: 'none: the rider went on without the proof that the company wants.' }),
+  event: oneOf(['delivered', 'failed']),
+  at: Type.String({ description: 'By the clock of the phone.' }),
+  type: orNull(Type.String(), { examples: ['image/jpeg'], description: 'null: there is no image.' }),
+})
+export type ProofView = Static<typeof ProofView>
+export const StaffProofView = component('StaffProof', {
+  ...ProofView.properties,
+  reason: orNull(Type.String(), { description: 'Why the proof is missing.' }),
+  rider: Type.String({ examples: ['Nimal'] }),
+  is_applied: Type.Boolean({ description: 'False: its act was refused, and nobody applied it.' }),
+})
+export type StaffProofView = Static<typeof StaffProofView>
+
+/** Lists the proofs of a parcel, newest first, also those of acts that were refused. */
+export const listProofs = (tx: Tx, tenant: string, waybill: string): Promise<StaffProofView[]> =>
+  tx.rows({ name: 'list_proofs', text: proofsSql, values: [tenant, waybill] })
+
+const isAppliedSql = `(code is null or decision = 'applied')`
+const proofsSql = `
+  select proof_id::text as id, proofs.kind, case act.kind when 'fail' then 'failed' else 'delivered' end as event,
+    ${isoTime('taken_at')} as at, type, reason, ${isAppliedSql} as is_applied,
+    coalesce((select name from staff where staff.tenant_id = $1 and staff.staff_id = act.rider_id), '') as rider
+  from proofs join rider_acts act on act.tenant_id = proofs.tenant_id and act.act_no = proofs.act_no
+  where proofs.tenant_id = $1 and proofs.waybill_number = $2 order by proof_id desc limit 100`
+
+/** Reads the image of a proof of this parcel; undefined: there is none. `onlyApplied` leaves out refused acts. */
+export const readProofImage = async (
+  tx: Tx,
+  tenant: string,
+  waybill: string,
+  id: string,
+  onlyApplied: boolean,
+): Promise<Image | undefined> => (await tx.rows<Image>(imageSql, [tenant, waybill, id, onlyApplied]))[0]
+
+const imageSql = `
+  select type, bytes from proofs join rider_acts act on act.tenant_id = proofs.tenant_id and act.act_no = proofs.act_no
+  where proofs.tenant_id = $1 and proofs.waybill_number = $2 and proof_id = $3::bigint and bytes is not null
+    and (not $4::boolean or ${isAppliedSql})`
+
+/** Hold for a response that is an image from outside: it is shown as that, and nothing in it runs. */
+export const imageHeaders = {
+  'content-security-policy': "default-src 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'private, max-age=3600',
+  'content-disposition': 'inline',
+  'cross-origin-resource-policy': 'cross-origin',
+}
+
+/** Deletes proofs that are older than the company keeps them. */
+export const deleteOldProofs = (days: number) =>
+  deleteWhere('proofs', `taken_at < now() - interval '${Math.floor(days)} days'`)
