@@ -43,7 +43,8 @@ const List = () => {
   const make = async () => open((await post('/payout', { all: true })).data.batch_no)
   return html`<h1 tabindex="-1">${t('menu.payouts')}</h1>
     <${Panel} title=${t('payout.due')}>
-      <${Live} of=${run} lines=${3}>${({ data: { due, left_out } }) => html`
+      <${Live} of=${run} lines=${3}>${({ data: { due, left_out, four_eyes } }) => html`
+        ${!four_eyes && html`<p class="hint">${t('payout.alone')}</p>`}
         <${Table} caption=${t('payout.due')} columns=${dueColumns()} rows=${due} id="invoice_no"
           empty=${t('invoice.none_due')} />
         ${due.length > 0 && html`<p><${Act} kind="primary" run=${make}>${t('payout.make')}<//></p>`}

@@ -12,7 +12,7 @@ import {
   hasFraction,
   readCollection,
 } from './cash/collection.ts'
-import { askBack } from './corrections/corrections.ts'
+import { askBack } from './corrections/asked-corrections.ts'
 import { bookDeliverySql, bookReturnSql } from './ledger/fees.ts'
 import { findBooked, isCompensation, wordBooked } from './ledger/parcels.ts'
 import { reverseBooking } from './reverse.ts'

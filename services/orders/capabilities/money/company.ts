@@ -112,6 +112,9 @@ const merchant = defineFields(
   }),
 )
 
+const aloneWarning =
+  'money.four_eyes is off: one person alone may compensate, settle disputes with amounts, take and settle their own cash, and make, submit and approve invoices'
+
 /** Adds taxes, fees and the terms of payment to the company file. */
 export const moneyPart: CompanyPart = {
   tenant: defineFields(settings, ({ tax_percent = 0, withholding_percent = 0, money = {}, ...given }) => ({
@@ -129,6 +132,10 @@ export const moneyPart: CompanyPart = {
     ...(await findCurrencyErrors(tx, file)),
   }),
   beforeChange: keepFormerTerms,
+  warn: ({ tenant }) => {
+    const { money }: { money?: Static<typeof Money> } = tenant as object
+    return money?.four_eyes ? [] : [aloneWarning]
+  },
 }
 
 const findPhoneErrors = async (tx: Tx, { tenant, merchants }: TenantFile | MerchantsFile): Promise<FieldErrors> => {

@@ -8,8 +8,8 @@ import { addAction } from '../../core/actions/action.ts'
 import type { Facet } from '../../core/tracking/facets.ts'
 import { type FindOrder, isWaybill } from '../../core/tracking/read-orders.ts'
 import { addWaybillReads } from '../../core/tracking/waybill-routes.ts'
-import { Compensation, compensate } from './corrections/compensation.ts'
-import { Amount, nullable } from './ledger/fields.ts'
+import { Compensated, Compensation, compensate } from './corrections/compensation.ts'
+import { nullable } from './ledger/fields.ts'
 import { hasLaterSql } from './ledger/parcels.ts'
 import { amountFields, InvoiceLine, lineColumnsSql, sumsSql } from './papers/amounts.ts'
 
@@ -242,7 +242,9 @@ export const staffMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = as
     message: 'Parcel Compensated Successfully',
     description: 'Works once for each parcel. The next invoice of the merchant includes the amount.',
     body: Compensation,
-    data: Type.Object({ waybill_number: Type.String(), amount: Amount }, { title: 'Compensated' }),
+    data: Compensated,
+    describeNothing: ({ correction_id }) =>
+      correction_id === undefined ? undefined : 'A Second Person Must Approve It',
     act: compensate,
   })
 }

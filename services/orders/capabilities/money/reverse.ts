@@ -2,7 +2,7 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import type { TakenMove } from '../../core/moves/move-points.ts'
 import { findOpenHandover } from './cash/cash.ts'
-import { stopAsking } from './corrections/corrections.ts'
+import { stopAsking } from './corrections/asked-corrections.ts'
 import { bookJournal } from './ledger/ledger.ts'
 import { hasLaterSql, holderSql, lockTakeBacks, nextLineSql, readClock } from './ledger/parcels.ts'
 

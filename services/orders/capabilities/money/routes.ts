@@ -3,6 +3,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { FindOrder } from '../../core/tracking/read-orders.ts'
 import { cashRoutes } from './cash/cash-routes.ts'
 import { correctionRoutes } from './corrections/correction-routes.ts'
+import { disputeRoutes, merchantDisputeRoutes } from './corrections/dispute-routes.ts'
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
 import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoices/invoice-routes.ts'
 import { balanceRoutes, merchantBalanceRoutes } from './ledger/balance-routes.ts'
@@ -19,6 +20,7 @@ export const merchantMoneyRoutes: FastifyPluginAsync<MerchantMoneyOptions> = asy
   await app.register(balanceRoutes, options)
   await app.register(parcelMoneyRoutes, options)
   await app.register(merchantInvoiceRoutes, options)
+  await app.register(merchantDisputeRoutes, options)
   await app.register(merchantBankAccountRoutes, options)
 }
 
@@ -36,4 +38,5 @@ export const companyMoneyRoutes: FastifyPluginAsync<CompanyMoneyOptions> = async
   await app.register(staffMoneyRoutes, options)
   await app.register(merchantBalanceRoutes, options)
   await app.register(invoiceRoutes, options)
+  await app.register(disputeRoutes, options)
 }

@@ -67,7 +67,9 @@ const compare = (one: ReadonlySet<string>, other: ReadonlySet<string>): number =
 
 /** Tells whether `by` would act on their own cash in a company that wants a second person for it (`four_eyes`). */
 export const isOwnCash = async (tx: Tx, tenant: string, holder: string, by: string): Promise<boolean> => {
-  if (holder !== by) return false
-  const { rows } = await tx.client.query('select four_eyes from tenants where tenant_id = $1', [tenant])
-  return rows[0].four_eyes
+  return holder === by && (await hasFourEyes(tx, tenant))
 }
+
+/** Tells whether the company wants a second person for what costs it money. */
+export const hasFourEyes = async (tx: Tx, tenant: string): Promise<boolean> =>
+  (await tx.client.query('select four_eyes from tenants where tenant_id = $1', [tenant])).rows[0].four_eyes

@@ -58,7 +58,7 @@ export const applyTenant = async (
         await query(tx)`update tenants set version = version + 1 where tenant_id = ${file.tenant.id}`
         await audit(tx, file.tenant.id, by, 'tenant.applied', file.tenant.id)
       }
-      return { kind: 'applied', changes, warnings: isWhole(file) ? await findWarnings(tx, file) : [] }
+      return { kind: 'applied', changes, warnings: isWhole(file) ? await findWarnings(tx, file, parts) : [] }
     },
     { keeps: ({ kind }) => kind === 'applied' && !dryRun },
   )
@@ -106,7 +106,8 @@ const endsTokens = (result: Applied): boolean =>
   result.changes.some(({ kind, change }) => change === 'revoked' || (kind === 'merchant' && change === 'deactivated'))
 
 /** Finds what is valid in a file but will block booking or print badly. */
-const findWarnings = async (tx: Tx, file: TenantFile): Promise<string[]> => [
+const findWarnings = async (tx: Tx, file: TenantFile, parts: CompanyParts): Promise<string[]> => [
+  ...parts.flatMap(part => part.warn?.(file) ?? []),
   ...(await warnOfMask(tx, file)),
   ...file.rate_cards.flatMap(card => warnOfCard(card, file)),
   ...warnOfLetters(file),

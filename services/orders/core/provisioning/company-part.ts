@@ -28,6 +28,8 @@ export interface CompanyPart {
   readonly check?: (file: TenantFile) => FieldErrors
   /** Returns what the stored rows do not allow, by the path of the file. */
   readonly checkStored?: (tx: Tx, file: TenantFile | MerchantsFile) => Promise<FieldErrors>
+  /** Returns what a valid file leaves open, for `apply` to say. */
+  readonly warn?: (file: TenantFile) => string[]
   /** Runs before the rows change; the function that it returns runs after. */
   readonly beforeChange?: (tx: Tx, tenant: string) => Promise<() => Promise<void>>
 }

@@ -1,3 +1,4 @@
+import { addAmounts } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, defineBody, refuse } from '../../../core/actions/action.ts'
 import { Reason } from '../../../core/actions/fields.ts'
@@ -5,6 +6,8 @@ import type { Tx } from '../../../core/database/tables.ts'
 import { Amount, Waybill } from '../ledger/fields.ts'
 import { bookJournal } from '../ledger/ledger.ts'
 import { findBooked, firstFreeSql, lockParcels, readClock } from '../ledger/parcels.ts'
+import { hasFourEyes } from '../ledger/people.ts'
+import { askCompensation } from './asked-corrections.ts'
 
 // Books what the company owes a merchant for a lost or damaged parcel (docs/money.md#corrections).
 
@@ -30,17 +33,28 @@ export const Compensation = defineBody('Compensation', {
   value_reason: ValueReason,
 })
 
-/** Books the compensation for a parcel, once. */
+export const Compensated = Type.Object(
+  {
+    waybill_number: Type.String(),
+    amount: Amount,
+    correction_id: Type.Optional(
+      Type.Integer({ description: 'The correction that waits for a second person, under four_eyes.', examples: [1] }),
+    ),
+  },
+  { title: 'Compensated' },
+)
+
+/** Books the compensation for a parcel, once; under `four_eyes` it waits for a second person. */
 export const compensate = async (
   tx: Tx,
   { tenant, by, body }: Call<Static<typeof Compensation>>,
-): Promise<Acted<{ waybill_number: string; amount: number }>> => {
+): Promise<Acted<Static<typeof Compensated>>> => {
   const { waybill_number: waybill, amount, reason, delivered_reason, value_reason } = body
   if (amount <= 0) return refuse('amount', 'Give an amount above zero.')
   const [order] = await lockParcels(tx, tenant, [waybill])
   if (!order) return { kind: 'unknown', what: 'waybill' }
   const { rows } = await tx.client.query(earlierSql, [tenant, waybill])
-  const { compensation, booked_on } = rows[0]
+  const { compensation, booked_on } = rows[0] ?? {}
   if (booked_on)
     return refuse('waybill_number', `${waybill} was compensated with ${compensation} on ${booked_on}: correct that.`)
   const refused = await refuseCompensation(tx, tenant, waybill, amount, value_reason !== undefined)
@@ -48,9 +62,16 @@ export const compensate = async (
   const delivered = (await findBooked(tx, tenant, [waybill])).find(({ kind }) => kind === 'delivered')
   if (delivered && delivered_reason === undefined)
     return refuse('delivered_reason', `${waybill} was delivered on ${delivered.booked_on}: say why it is compensated.`)
-  const { journalId, today } = await readClock(tx, tenant)
   const why = joinReasons(delivered ? `${reason}; delivered: ${delivered_reason}` : reason, value_reason)
-  await tx.client.query(compensateSql, [tenant, waybill, journalId, order.merchant_id, amount, today, by.name, why])
+  const { merchant_id } = order
+  if (await hasFourEyes(tx, tenant)) {
+    const asked = { tenant, merchant_id, waybill_number: waybill, amount, reason: why, by }
+    const correction_id = await askCompensation(tx, { ...asked, exceeds_cod: value_reason !== undefined })
+    if (correction_id === undefined) return refuse('waybill_number', `A compensation of ${waybill} waits already.`)
+    return { kind: 'done', data: { waybill_number: waybill, amount, correction_id }, objects: [] }
+  }
+  const { journalId, today } = await readClock(tx, tenant)
+  await tx.client.query(compensateSql, [tenant, waybill, journalId, merchant_id, amount, today, by.name, why])
   await bookJournal(tx, tenant, journalId, [waybill])
   return { kind: 'done', data: { waybill_number: waybill, amount }, objects: [waybill] }
 }
@@ -67,9 +88,11 @@ export const refuseCompensation = async (
   exceedsCod: boolean,
 ) => {
   const { rows } = await tx.client.query(limitSql, [tenant, waybill, amount])
-  const { booked, total, most, cod } = rows[0]
-  if (total < 0) return refuse('amount', `Take back at most the ${booked} with which ${waybill} was compensated.`)
+  const { booked, settled, most, cod } = rows[0]
+  if (rows[0].total < 0)
+    return refuse('amount', `Take back at most the ${booked} with which ${waybill} was compensated.`)
   if (amount <= 0) return undefined
+  const total = addAmounts([rows[0].total, settled])
   if (most !== null && total > most)
     return refuse('amount', `A parcel is compensated with at most ${most} in all (compensation_max of the company).`)
   if (exceedsCod || total <= cod || (cod === 0 && most !== null)) return undefined
@@ -81,14 +104,18 @@ export const refuseCompensation = async (
 }
 
 const limitSql = `
-  select compensation_max::float8 as most, booked::float8, (booked + $3::numeric)::float8 as total, cod::float8
+  select compensation_max::float8 as most, booked::float8, settled::float8, (booked + $3::numeric)::float8 as total,
+    cod::float8
   from tenants join orders on orders.tenant_id = tenants.tenant_id and waybill_number = $2 cross join (
-    select coalesce(sum(compensation), 0) as booked from money_lines where tenant_id = $1 and waybill_number = $2
+    select coalesce(sum(compensation), 0) as booked,
+      coalesce(sum(adjustment) filter (where kind = 'released' and adjustment > 0), 0) as settled
+    from money_lines where tenant_id = $1 and waybill_number = $2
   ) lines where tenants.tenant_id = $1`
 
 const earlierSql = `
   select min(booked_on)::text as booked_on, sum(compensation)::float8 as compensation
-  from money_lines where tenant_id = $1 and waybill_number = $2 and kind = 'compensated'`
+  from money_lines where tenant_id = $1 and waybill_number = $2 and kind in ('compensated', 'compensation')
+  having sum(compensation) > 0 or bool_or(kind = 'compensated')`
 
 const compensateSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, compensation, booked_on,

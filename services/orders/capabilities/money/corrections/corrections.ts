@@ -8,7 +8,9 @@ import { findCollection, insertLineSql, returnTransfer } from '../ledger/correct
 import { Amount, BankReference, mostSummed, nullable, Waybill } from '../ledger/fields.ts'
 import { bookJournal } from '../ledger/ledger.ts'
 import { lockName, lockParcels, readClock } from '../ledger/parcels.ts'
+import { insertSql } from './asked-corrections.ts'
 import { joinReasons, refuseCompensation, ValueReason } from './compensation.ts'
+import { settleApproved } from './disputes.ts'
 
 // Corrects the books by entries that two people make (docs/money.md#corrections).
 
@@ -23,6 +25,8 @@ const subjects = {
 } as const
 type Kind = keyof typeof subjects
 const kinds = Object.keys(subjects) as Kind[]
+/** Names the kind that a settlement of a dispute with an amount asks for. */
+const settlement = 'settlement'
 export const correctionStates = ['waiting', 'approved', 'rejected'] as const
 
 const kindField = Type.Union(
@@ -32,11 +36,11 @@ const kindField = Type.Union(
 export const Correction = Type.Object(
   {
     correction_id: Type.Integer({ examples: [1] }),
-    kind: kindField,
+    kind: Type.Union([...kindField.anyOf, Type.Literal(settlement)], { examples: ['write_off'] }),
     merchant_id: Type.Integer(),
     merchant_name: Type.String(),
     waybill_number: nullable('null: the correction is of no parcel.'),
-    invoice_no: nullable('The invoice whose payment came back.'),
+    invoice_no: nullable('The invoice whose payment came back, or on which the settled parcel is disputed.'),
     amount: Type.Number({ description: 'The amount added to what the merchant is owed.', examples: [236] }),
     reason: Type.String(),
     bank_reference: nullable(),
@@ -77,7 +81,8 @@ type NewCorrection = Static<typeof NewCorrection>
 const columns = `correction_id::float8, kind, merchant_id::float8, (
     select name from merchants where merchants.tenant_id = $1 and merchants.merchant_id = corrections.merchant_id
   ) as merchant_name, waybill_number, (
-    select invoice_no from invoices where invoices.tenant_id = $1 and invoices.invoice_id = corrections.invoice_id
+    select invoice_no from invoices where invoices.tenant_id = $1
+      and invoices.invoice_id = coalesce(corrections.invoice_id, disputed_on)
   ) as invoice_no, amount::float8, reason, bank_reference, made_by, ${isoTime('made_at')} as made_at, state,
   decided_by, ${isoTime('decided_at')} as decided_at, booked_on::text`
 
@@ -160,47 +165,10 @@ export const makeCorrection = async (tx: Tx, { tenant, by, body }: Call<NewCorre
     ...[tenant, body.kind, merchant_id, waybill_number, amount, joinReasons(body.reason, body.value_reason)],
     ...[body.bank_reference, by.name, now, exceeds_cod],
     ...(invoice ? await readPayment(tx, tenant, invoice) : Array(5).fill(null)),
+    null,
   ])
   return done(tx, tenant, rows[0].correction_id)
 }
-
-const foundReason = 'Delivered after it was compensated'
-
-/**
- * Asks for the compensation of parcels that are now delivered, by a correction that waits for a second person. The
- * caller has locked the orders.
- */
-export const askBack = async (tx: Tx, tenant: string, waybills: readonly string[], by: string | null) => {
-  const found = await tx.rows<{ merchant_id: string; waybill_number: string; total: string }>({
-    ...{ name: 'find_compensated', text: compensatedSql, values: [tenant, waybills] },
-  })
-  for (const { merchant_id, waybill_number, total } of found) {
-    const { now } = await readClock(tx, tenant)
-    const values = [tenant, 'compensation', merchant_id, waybill_number, `-${total}`, foundReason, null]
-    await tx.client.query(insertSql, [...values, by ?? 'Courier', now, false, ...Array(5).fill(null)])
-  }
-}
-
-const compensatedSql = `
-  select waybill_number, min(merchant_id) as merchant_id, sum(compensation) as total from money_lines line
-  where tenant_id = $1 and waybill_number = any($2::text[]) and kind in ('compensated', 'compensation')
-    and not exists (
-      select from corrections where corrections.tenant_id = $1 and state = 'waiting' and kind = 'compensation'
-        and corrections.waybill_number = line.waybill_number
-    )
-  group by 1 having sum(compensation) > 0`
-
-/** Rejects what `askBack` made for a parcel whose delivery is taken back. */
-export const stopAsking = async (tx: Tx, tenant: string, waybill: string, by: string, now: Date) => {
-  const text = `update corrections set state = 'rejected', decided_by = $3, decided_at = $4
-    where tenant_id = $1 and waybill_number = $2 and state = 'waiting' and reason = $5`
-  await tx.client.query(text, [tenant, waybill, by, now, foundReason])
-}
-
-const insertSql = `
-  insert into corrections (tenant_id, kind, merchant_id, waybill_number, amount, reason, bank_reference, made_by,
-    made_at, exceeds_cod, invoice_id, payment_journal_id, payment_booked_on, payment_reference, payment_paid_on)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) returning correction_id`
 
 /** Reads the payment of an invoice, in the order of the columns above. */
 const readPayment = async (tx: Tx, tenant: string, { invoice_id, bank_reference, paid_on }: InvoiceRow) => {
@@ -244,9 +212,9 @@ export const decideCorrection = async (
   const refused = to === 'approved' && (await lockBooks(tx, tenant, found))
   if (refused) return refused
   const { now, journalId, today } = await readClock(tx, tenant)
-  const booking = to === 'approved' ? [journalId, today] : [null, null]
+  const booking = to === 'approved' ? [found.kind === settlement ? null : journalId, today] : [null, null]
   await tx.client.query(decideSql, [tenant, id, to, by.name, now, ...booking])
-  if (to === 'approved') {
+  if (to === 'approved' && found.kind !== settlement) {
     const waybill = found.waybill_number ?? ''
     if (!found.invoice_id) await tx.client.query(insertLineSql, [tenant, waybill, id, found.amount])
     await bookJournal(tx, tenant, journalId, [waybill])
@@ -258,8 +226,17 @@ const decideSql = `
   update corrections set state = $3, decided_by = $4, decided_at = $5, journal_id = $6, booked_on = $7
   where tenant_id = $1 and correction_id = $2`
 
-/** Locks what a correction changes, and refuses it if that changed meanwhile. */
+/** Settles a dispute with the amount that waited; a refusal says why that is no longer possible. */
+const settle = async (tx: Tx, tenant: string, { invoice_no, waybill_number, amount, reason, made_by }: Stored) => {
+  const body = { waybill_numbers: [waybill_number ?? ''], adjustment: amount, reason }
+  const by = { kind: 'staff', name: made_by } as const
+  const acted = await settleApproved(tx, { tenant, by, id: invoice_no ?? '', body })
+  return acted.kind === 'refused' ? refuse('correction_id', Object.values(acted.errors).flat().join(' ')) : undefined
+}
+
+/** Locks what a correction changes, or settles its dispute; refuses it if that changed meanwhile. */
 const lockBooks = async (tx: Tx, tenant: string, correction: Stored) => {
+  if (correction.kind === settlement) return settle(tx, tenant, correction)
   if (correction.invoice_id)
     return (await returnTransfer(tx, tenant, correction))
       ? undefined

@@ -24,7 +24,6 @@ import {
   readLines,
   Version,
 } from '../papers/invoice-versions.ts'
-import { Dispute, DisputeSettlement, disputeParcels, settleDispute } from './disputes.ts'
 import {
   ChargesPayment,
   decideInvoice,
@@ -202,7 +201,7 @@ const listSql = `select ${invoiceColumns}, invoice_id ${fromInvoicesSql}
     and ($4::bigint is null or invoices.merchant_id = $4)
   and ($5::uuid is null or invoice_id < $5) order by invoices.tenant_id desc, invoice_id desc limit $6`
 
-/** Serves staff: makes invoices, decides on them, books their payment, and settles disputes. */
+/** Serves staff: makes invoices, decides on them, and books their payment. */
 export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
   const { pool, onChanged: onDone } = options
   addReads(app, options, ['listAllInvoices', 'getAnyInvoice', 'getAnyCreditNote'])
@@ -245,23 +244,9 @@ export const invoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (a
     body: ChargesPayment,
     act: payCharges,
   })
-  addAction(app, pool, {
-    ...parcels,
-    path: '/invoice/:invoice_no/dispute/settle',
-    operationId: 'settleDispute',
-    action: 'invoice.dispute_settled',
-    summary: 'Settle the dispute of parcels',
-    message: 'Dispute Settled Successfully',
-    description:
-      'Releases what is held, with an adjustment for each parcel: the next invoice of the merchant takes both, or this one if nothing else is left to pay.',
-    onDone,
-    body: DisputeSettlement,
-    act: settleDispute,
-  })
 }
 
 const one = { params: InvoiceParams, data: Invoice }
-const parcels = { params: InvoiceParams, data: Type.Array(Type.String({ examples: ['DM00000001'] })) }
 
 const decisions = [
   ['submit', 'submitInvoice', 'Submit a draft to the merchant', 'invoice.submitted'],
@@ -275,7 +260,7 @@ const decisions = [
   ],
 ] as const
 
-/** Shows a merchant its invoices, and takes its approval and its disputes. */
+/** Shows a merchant its invoices, and takes its approval. */
 export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = async (app, options) => {
   const { pool } = options
   addReads(app, options, ['listInvoices', 'getInvoice', 'getCreditNote'])
@@ -290,17 +275,5 @@ export const merchantInvoiceRoutes: FastifyPluginAsyncTypebox<InvoiceOptions> = 
     message: 'Invoice Approved Successfully',
     body: defineBody('InvoiceApproval', {}),
     act: (tx, call) => decideInvoice(tx, 'approve', call),
-  })
-  addAction(app, pool, {
-    ...parcels,
-    path: '/invoice/:invoice_no/dispute',
-    operationId: 'disputeInvoice',
-    action: 'invoice.disputed',
-    summary: 'Dispute parcels of a submitted invoice',
-    message: 'Parcels Disputed Successfully',
-    description:
-      'Holds what the parcels add to the total until the courier company settles the dispute; the rest is paid. Makes a new version of the invoice, and a credit note if the total falls.',
-    body: Dispute,
-    act: disputeParcels,
   })
 }

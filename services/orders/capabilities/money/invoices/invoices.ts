@@ -204,15 +204,16 @@ const findBatchOf = async (tx: Tx, tenant: string, invoiceId: string): Promise<s
 const freeSql = 'update money_lines set invoice_id = null where tenant_id = $1 and invoice_id = $2'
 
 /**
- * Approves submitted invoices to which nobody objected in time, unless a dispute leaves nothing to pay. Returns how
- * many.
+ * Approves submitted invoices to which nobody objected in time, unless a dispute leaves nothing to pay or, under
+ * `four_eyes`, one person alone made and submitted them. Returns how many.
  */
 export const approveUndisputed: DeleteExpired = async (tx, tenant) =>
   (await tx.client.query(approveUndisputedSql, [tenant])).rowCount ?? 0
 
 const approveUndisputedSql = `
-  update invoices set state = 'approved', decided_at = now()
-  where tenant_id = $1 and state = 'submitted' and objection_until <= now()
+  update invoices set state = 'approved', decided_at = now() from tenants
+  where invoices.tenant_id = $1 and tenants.tenant_id = $1 and state = 'submitted' and objection_until <= now()
+    and (not four_eyes or made_by <> submitted_by)
     and (total > 0 or total = 0 and charges_due > 0)`
 
 /** Returns the invoice as the transaction wrote it. */

@@ -193,7 +193,7 @@ export const checkSql = `
     array(
       select coalesce(correction_id::text, lines.journal_id::text) from (
         select correction_id, journal_id, kind, merchant_id, coalesce(waybill_number, '') as waybill_number, amount
-        from corrections where tenant_id = $1 and state = 'approved' and invoice_id is null
+        from corrections where tenant_id = $1 and state = 'approved' and kind in ${correctionKindsSql}
       ) approved full join (
         select journal_id, kind, merchant_id, waybill_number, case kind when 'collection' then cod
           else compensation + adjustment end as amount

@@ -8,6 +8,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { addAction } from '../../../core/actions/action.ts'
 import type { Tx } from '../../../core/database/tables.ts'
+import { hasFourEyes } from '../ledger/people.ts'
 import { formatField, jsonOrCsv, sendFile } from '../papers/csv.ts'
 import { requireKeys } from './bank-account-routes.ts'
 import { AccountDetails } from './bank-accounts.ts'
@@ -37,6 +38,9 @@ const PayRun = Type.Object(
   {
     due: Type.Array(DueInvoice),
     left_out: Type.Array(LeftOut),
+    four_eyes: Type.Boolean({
+      description: 'false: one person alone may compensate, settle disputes, take their own cash and approve invoices.',
+    }),
     batches: Type.Array(Batch, { description: 'At most 100: those that are not ended, then the newest.' }),
   },
   { title: 'PayRun' },
@@ -168,6 +172,7 @@ const readPayRun = async (tx: Tx, tenant: string, keyring: Keyring): Promise<Sta
   return {
     due: due.map(({ total: amount, ...row }) => ({ ...row, amount })),
     left_out: leftOut,
+    four_eyes: await hasFourEyes(tx, tenant),
     batches: await listBatches(tx, tenant),
   }
 }

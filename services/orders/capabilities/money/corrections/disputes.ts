@@ -3,12 +3,14 @@ import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../../core/actions/action.ts'
 import { Reason } from '../../../core/actions/fields.ts'
 import type { Tx } from '../../../core/database/tables.ts'
+import { findInvoice, type InvoiceRow, presentInvoice, unknownInvoice } from '../invoices/invoices.ts'
 import { Amount, mostCollected, Waybills } from '../ledger/fields.ts'
 import { bookJournal, chargesSql } from '../ledger/ledger.ts'
 import { hasLaterSql, lockParcels, nextLineSql, readClock } from '../ledger/parcels.ts'
 import { invoiceTermsSql, paidSql } from '../ledger/payable.ts'
+import { hasFourEyes } from '../ledger/people.ts'
 import { addVersion } from '../papers/invoice-versions.ts'
-import { findInvoice, presentInvoice, unknownInvoice } from './invoices.ts'
+import { askSettlement } from './asked-corrections.ts'
 
 // Lets a merchant dispute parcels of an invoice: their part of its total is held until staff settle the dispute.
 
@@ -84,20 +86,37 @@ export const DisputeSettlement = defineBody('DisputeSettlement', {
   reason: Reason,
 })
 
-/**
- * Releases the amount held for parcels that the merchant disputes on this invoice, with an adjustment. The merchant's
- * next invoice takes both; an invoice that waits because it has nothing to pay takes them itself.
- */
-export const settleDispute = async (
-  tx: Tx,
-  { tenant, by, id: number, body }: Call<Static<typeof DisputeSettlement>>,
-): Promise<Acted<string[]>> => {
-  const { waybill_numbers: waybills, adjustment = 0, reason } = body
+type Settling = Pick<Call<Static<typeof DisputeSettlement>>, 'tenant' | 'by' | 'id' | 'body'>
+
+/** Settles a dispute; under `four_eyes` an amount waits for a second person. Lists the parcels that are settled. */
+export const settleDispute = async (tx: Tx, call: Settling): Promise<Acted<string[]>> => {
+  const found = await findDispute(tx, call)
+  if ('kind' in found) return found
+  const { tenant, by, body } = call
+  if (!body.adjustment || !(await hasFourEyes(tx, tenant))) return bookSettlement(tx, call, found)
+  await askSettlement(tx, { ...body, adjustment: body.adjustment, tenant, by, invoice: found.invoice })
+  return { kind: 'done', data: [], objects: [] }
+}
+
+/** Settles a dispute with the amount that a second person approved. */
+export const settleApproved = async (tx: Tx, call: Settling): Promise<Acted<string[]>> => {
+  const found = await findDispute(tx, call)
+  return 'kind' in found ? found : bookSettlement(tx, call, found)
+}
+
+interface OpenDispute {
+  readonly invoice: InvoiceRow
+  /** Holds the amount held for each parcel. */
+  readonly open: ReadonlyMap<string, number>
+}
+
+/** Finds the disputes that a request settles, and locks their parcels; or refuses the request. */
+const findDispute = async (tx: Tx, { tenant, id: number, body }: Settling) => {
+  const { waybill_numbers: waybills, adjustment = 0 } = body
   const invoice = await findInvoice(tx, tenant, number, { lock: true })
   if (!invoice) return unknownInvoice
   await lockParcels(tx, tenant, waybills)
-  const values = [tenant, invoice.merchant_id, waybills]
-  const open = await findOpen(tx, values, invoice.invoice_id)
+  const open = await findOpen(tx, [tenant, invoice.merchant_id, waybills], invoice.invoice_id)
   const errors = checkEach(
     waybills,
     waybill => !open.has(waybill) && `No dispute of ${waybill} is open on the invoice ${invoice.invoice_no}.`,
@@ -105,8 +124,20 @@ export const settleDispute = async (
   const [tooSmall, most] = [...open].find(([, held]) => adjustment < -Math.abs(held)) ?? []
   if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall}, ${most}.`]
   if (adjustment > 0) Object.assign(errors, await refuseAddition(tx, tenant, waybills, adjustment))
-  const refused = refuseAny(errors)
-  if (refused) return refused
+  return refuseAny(errors) ?? { invoice, open }
+}
+
+/**
+ * Releases the amount held for parcels that the merchant disputes on an invoice, with an adjustment. The merchant's
+ * next invoice takes both; an invoice that waits because it has nothing to pay takes them itself.
+ */
+const bookSettlement = async (
+  tx: Tx,
+  { tenant, by, body }: Settling,
+  { invoice, open }: OpenDispute,
+): Promise<Acted<string[]>> => {
+  const { waybill_numbers: waybills, adjustment = 0, reason } = body
+  const values = [tenant, invoice.merchant_id, waybills]
   const clock = await readClock(tx, tenant)
   const { journalId, today } = clock
   const isWaiting = invoice.state === 'submitted' && invoice.total <= 0
@@ -121,7 +152,10 @@ export const settleDispute = async (
   return { kind: 'done', data: waybills, objects: waybills }
 }
 
-/** Refuses an adjustment that brings the merchant more than a parcel's COD, or than what was paid if that is more. */
+/**
+ * Refuses an adjustment that brings the merchant more than a parcel's COD, or than what was paid if that is more, or,
+ * for a parcel of which nothing was paid, than what the company pays for a lost one. Compensation counts.
+ */
 const refuseAddition = async (tx: Tx, tenant: string, waybills: readonly string[], adjustment: number) => {
   const { rows } = await tx.client.query(leastRoomSql, [tenant, waybills])
   const { waybill_number: waybill, most } = rows[0] ?? {}
@@ -131,12 +165,13 @@ const refuseAddition = async (tx: Tx, tenant: string, waybills: readonly string[
 }
 
 const leastRoomSql = `
-  select line.waybill_number, greatest(0, greatest(orders.cod, sum(line.cod)) - sum(line.cod + line.adjustment)
+  select line.waybill_number, greatest(0, case when sum(line.cod) > 0 then greatest(orders.cod, sum(line.cod))
+      else least(orders.cod, compensation_max) end - sum(line.cod + line.adjustment + line.compensation)
     + sum(${chargesSql} + line.withholding))::float8 as most
-  from money_lines line join orders on orders.tenant_id = line.tenant_id
-    and orders.waybill_number = line.waybill_number
+  from money_lines line join tenants on tenants.tenant_id = line.tenant_id
+    join orders on orders.tenant_id = line.tenant_id and orders.waybill_number = line.waybill_number
   where line.tenant_id = $1 and line.waybill_number = any($2::text[])
-  group by line.waybill_number, orders.cod order by most limit 1`
+  group by line.waybill_number, orders.cod, compensation_max order by most limit 1`
 
 /** Selects the invoice of a dispute. An earlier version forgot it once the invoice was cancelled: any settles it. */
 const isOwnSql = (invoice: string) => `coalesce(line.disputed_on, line.invoice_id, ${invoice}::uuid) = ${invoice}::uuid`
