@@ -66,9 +66,8 @@ const compare = (one: ReadonlySet<string>, other: ReadonlySet<string>): number =
   (2 * [...one].filter(pair => other.has(pair)).length) / (one.size + other.size)
 
 /** Tells whether `by` would act on their own cash in a company that wants a second person for it (`four_eyes`). */
-export const isOwnCash = async (tx: Tx, tenant: string, holder: string, by: string): Promise<boolean> => {
-  return holder === by && (await hasFourEyes(tx, tenant))
-}
+export const isOwnCash = async (tx: Tx, tenant: string, holder: string, by: string): Promise<boolean> =>
+  holder === by && (await hasFourEyes(tx, tenant))
 
 /** Tells whether the company wants a second person for what costs it money. */
 export const hasFourEyes = async (tx: Tx, tenant: string): Promise<boolean> =>

@@ -1,12 +1,12 @@
 import { addAmounts } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { hasFourEyes } from '../../../core/access/find-staff.ts'
 import { type Acted, type Call, defineBody, refuse } from '../../../core/actions/action.ts'
 import { Reason } from '../../../core/actions/fields.ts'
 import type { Tx } from '../../../core/database/tables.ts'
 import { Amount, Waybill } from '../ledger/fields.ts'
 import { bookJournal } from '../ledger/ledger.ts'
 import { findBooked, firstFreeSql, lockParcels, readClock } from '../ledger/parcels.ts'
-import { hasFourEyes } from '../ledger/people.ts'
 import { askCompensation } from './asked-corrections.ts'
 
 // Books what the company owes a merchant for a lost or damaged parcel (docs/money.md#corrections).
