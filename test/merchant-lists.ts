@@ -4,7 +4,10 @@ import { statusRows } from './merchant-page.ts'
 
 const area = { id: Number, ref_no: null, name: String, is_active: true }
 const nestedArea = { id: Number, name: String }
-const city = { ...area, postal_code: null, state_id: Number, state: nestedArea, zone_id: Number, zone: nestedArea }
+const city = {
+  ...{ ...area, postal_code: null, state_id: Number, state: nestedArea, zone_id: Number, zone: nestedArea },
+  ...{ country: nestedArea, default_warehouse: null },
+}
 const state = { ...area, country_id: 1, has_child: true, cities: Array }
 
 export const testLists = async (t: Test, base: string, client: MerchantClient): Promise<void> => {
@@ -38,9 +41,10 @@ export const testLists = async (t: Test, base: string, client: MerchantClient): 
   await testFilters(t, client, cities)
 
   const statuses = await walk(client.statuses, '/order/status-list')
-  const shown = statuses.map(({ id, description, created_at, ...row }) => row)
+  const shown = statuses.map(({ id, description, created_at, updated_at, ...row }) => row)
   t.strictSame(shown, statusRows, 'the statuses, their colours and moves')
-  for (const row of statuses) t.match(row, { id: Number, description: String, created_at: String })
+  for (const row of statuses)
+    t.match(row, { id: Number, description: String, created_at: String, updated_at: row.created_at })
   await testRows(t, client, { business, state: states, city: cities })
 }
 

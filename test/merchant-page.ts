@@ -32,14 +32,22 @@ const moveTable = statusTable.map(([number, name, color, next]): (typeof statusT
   number === 1 ? [...next, 3] : next,
 ])
 
-/** Lists the rows without `id`, `description` and `created_at`, whose values each courier company chooses. */
+/** Lists the statuses for which the API family expects money. */
+const finance = [7, 13, 14, 20, 21]
+
+/** Lists the rows without `id`, `description` and times, whose values each courier company chooses. */
 export const statusRows = moveTable.map(([number, name, color, next]) => ({
   key: toKey(number),
   name,
   color,
   icon: null,
+  original_name: null,
   is_merchant_status: 1,
-  is_finance_status: 0,
+  is_finance_status: finance.includes(number) ? 1 : 0,
+  is_core_status: true,
+  is_branch_status: number > 2,
+  is_walking_status: 1,
+  is_reversal_status: number > 1,
   before_statuses: moveTable.filter(([, , , after]) => after.includes(number)).map(([before]) => toKey(before)),
   after_statuses: next.map(toKey),
 }))

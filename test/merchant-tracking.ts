@@ -103,7 +103,9 @@ const testFinance = async (t: Test, { client, stranger, passerBy }: Parties, way
   for (const prefix of ['/api/public/merchant', '/api/merchant']) {
     const response = await client.financeStatus(waybill, prefix)
     t.equal(response.status, 200)
-    t.strictSame(response.body, { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } })
+    t.strictSame(response.body, {
+      data: { waybill_number: waybill, finance_status: 'Pending', invoice_ref_no: null, invoice_no: null },
+    })
     expectRefusal(t, await client.financeStatus(undefined, prefix), required)
     expectRefusal(t, await client.financeStatus('DM99999999', prefix), unknown)
     expectRefusal(t, await stranger.financeStatus(waybill, prefix), unknown)
