@@ -4,6 +4,7 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { faceRoutes } from '@courier/shared/edge/portal-face.ts'
 import { createServer, type Edge } from '@courier/shared/edge/server.ts'
+import { pollWorker } from '@courier/shared/poll-worker.ts'
 import { guardHistory } from '@courier/shared/postgres/history.ts'
 import { watchFixes } from '@courier/shared/security-fixes.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
@@ -17,7 +18,6 @@ import { channelRoutes } from './core/channels/routes.ts'
 import { createAppSecretLister, createTokenKeeper } from './core/channels/secrets.ts'
 import { createCatalogueSyncs, createSyncChannel } from './core/channels/sync-templates.ts'
 import { conversationRoutes } from './core/conversations/routes.ts'
-import { costRoutes } from './core/costs/routes.ts'
 import { eventRoutes } from './core/events/routes.ts'
 import { listRoutes } from './core/messages/list-routes.ts'
 import { sendRoutes } from './core/messages/send-routes.ts'
@@ -65,12 +65,15 @@ export const createNotifier = async (options: NotifierOptions) => {
   const housekeeping = loaded.flatMap(capability => capability.housekeeping ?? [])
   const admissions = loaded.flatMap(({ admission }) => admission ?? [])
   const points = loaded.flatMap(({ events }) => events ?? [])
-  const taking = { admissions, points, housekeeping }
+  const facets = loaded.flatMap(({ message }) => message ?? [])
+  const poll: Core['poll'] = (name, everySeconds, run) =>
+    pollWorker({ name, everySeconds, run, logger, onFailure: counters.countFailure })
+  const taking = { admissions, points, housekeeping, poll }
   const coreWorkers = createWorkers({ ...options, tokens, keys, counters, syncDue, ...taking })
   const onQueued = () => coreWorkers.queue.wake()
   const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes, publicUrl, serviceToken } = options
   const messaging = { pool, orders, syncLacking, product: options.api.product, maxMessages, maxBodyBytes }
-  const core: Core = { ...messaging, keyring, api: options.api, publicUrl, onQueued }
+  const core: Core = { ...messaging, keyring, logger, poll, api: options.api, publicUrl, onQueued }
   const started = loaded.flatMap(capability => capability.start?.(core) ?? [])
 
   await app.register(async webhooks => {
@@ -78,6 +81,7 @@ export const createNotifier = async (options: NotifierOptions) => {
     await webhooks.register(webhookRoutes, {
       pool,
       keyring,
+      points: loaded.flatMap(({ webhooks }) => webhooks ?? []),
       listAppSecrets: createAppSecretLister(keyring),
       strangersPerMinute: options.addressLimits?.refusals,
       onReleased: onQueued,
@@ -96,9 +100,8 @@ export const createNotifier = async (options: NotifierOptions) => {
     acceptJson(staff)
     staff.setErrorHandler(keys.refuse)
     admitStaff(staff, createStaffReader(options), options.requestsPerMinute)
-    await staff.register(sendRoutes, { ...messaging, onQueued })
-    await staff.register(listRoutes, { pool })
-    await staff.register(costRoutes, { pool })
+    await staff.register(sendRoutes, { ...messaging, facets, onQueued })
+    await staff.register(listRoutes, { pool, facets })
     const beforeSealing = keys.refuseWrongNewest
     await staff.register(channelRoutes, { pool, keyring, api: options.api, tokens, beforeSealing, onResumed: onQueued })
     await staff.register(templateRoutes, { pool, syncChannel })

@@ -28,12 +28,12 @@ t.test('what is left out has no route and no operation, but its commands; the co
 })
 
 t.test('a setting names what is there; a wrong name stops the service and lists the right ones', async t => {
-  const { app, call } = await buildWith(t, 'timeline, doctor')
+  const { app, call } = await buildWith(t, 'timeline, doctor, costs')
   const { tags } = (await app.inject('/openapi.json')).json()
   t.ok(tags.some(({ name }: { name: string }) => name === 'timeline'))
   t.equal((await call('GET', '/api/timeline/DM1')).status, 503, 'orders is unavailable')
   t.equal((await call('GET', '/api/conversations')).status, 404)
-  const { ended, stderr } = launch(t, 'services/notifier/main.ts', { NOTIFIER_CAPABILITIES: 'inbox,doctors' })
+  const { ended, stderr } = launch(t, 'services/notifier/main.ts', { NOTIFIER_CAPABILITIES: 'inbox,costs,doctors' })
   t.equal(await ended, 1)
   t.match(stderr(), /NOTIFIER_CAPABILITIES must be all, none, or some of inbox, preflight, .*; not "doctors"/)
 })
@@ -66,6 +66,7 @@ t.test('a capability adds routes for staff, workers and housekeeping', async t =
 
 /** Makes rows that need a capability, for the tenant demo. */
 const promises: Record<string, string> = {
+  costs: `insert into tariffs values ('demo', 'utility', '*', '2026-01-01', 0.5)`,
   'per-person': `insert into rules (tenant_id, position, event, template, language, header, body, holds_until_open,
     supersedes, within_minutes) values ('demo', 0, 'key_12', 'x', 'en', '{}', '{}', false, '{}', 20)`,
 }

@@ -10,10 +10,10 @@ import type { FileParts } from './core/provisioning/file-part.ts'
  * them out without `inbox`, and the others keep no rows.
  */
 export const capabilities: Readonly<Record<string, Listed<Capability>>> = {
-  inbox: { load: async () => (await import('./capabilities/inbox/capability.ts')).inbox },
-  preflight: { load: async () => (await import('./capabilities/preflight/capability.ts')).preflight },
-  timeline: { load: async () => (await import('./capabilities/timeline/capability.ts')).timeline },
-  doctor: { load: async () => (await import('./capabilities/doctor/capability.ts')).doctor },
+  inbox: { load: async () => (await import('./capabilities/inbox/capability.ts')).inbox, needs: ['costs'] },
+  preflight: { load: async () => (await import('./capabilities/preflight/capability.ts')).preflight, needs: ['costs'] },
+  timeline: { load: async () => (await import('./capabilities/timeline/capability.ts')).timeline, needs: ['costs'] },
+  doctor: { load: async () => (await import('./capabilities/doctor/capability.ts')).doctor, needs: ['costs'] },
   restoring: { load: async () => (await import('./capabilities/restoring/capability.ts')).restoring },
   'per-person': {
     load: async () => (await import('./capabilities/per-person/capability.ts')).perPerson,
@@ -24,6 +24,15 @@ export const capabilities: Readonly<Record<string, Listed<Capability>>> = {
         select 1 from messages where tenant_id = $1 and joins is not null and status = 'queued') waiting`,
       because: 'messages to a person wait to leave as one, and would leave alone and unfilled',
       wayOut: 'apply a file whose rules have no per, and let these messages leave',
+    },
+  },
+  costs: {
+    load: async () => (await import('./capabilities/costs/capability.ts')).costs,
+    holds: {
+      fromSql: `from (
+        select 1 from budgets where tenant_id = $1 union all select 1 from tariffs where tenant_id = $1) kept`,
+      because: 'messages are priced, and the budget of the month limits them; without it neither would be',
+      wayOut: 'apply a file with an empty list of tariffs and without a budget',
     },
   },
 }

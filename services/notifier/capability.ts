@@ -5,9 +5,12 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import type { Command } from 'commander'
 import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
+import type { Logger } from 'pino'
 import type { EventPoint } from './core/events/event-point.ts'
 import type { WaybillDependencies } from './core/messages/about-waybill.ts'
+import type { MessageFacet } from './core/messages/message-facet.ts'
 import type { MessagingApi } from './core/messaging-api/client.ts'
+import type { WebhookPoint } from './core/platform-webhooks/webhook-point.ts'
 import type { FilePart } from './core/provisioning/file-part.ts'
 import type { Admission } from './core/sending/admission.ts'
 
@@ -20,6 +23,10 @@ import type { Admission } from './core/sending/admission.ts'
 export interface Capability {
   /** Says which due messages wait, takes what sends use up, joins messages: `per-person` sends several as one. */
   readonly admission?: Admission
+  /** Takes part in webhooks: `costs` stores the prices that reports of delivery have. */
+  readonly webhooks?: WebhookPoint
+  /** Adds fields to messages that are read: `cost`, for `costs`. */
+  readonly message?: MessageFacet
   /** Takes part in processing events: a message of `per-person` leaves before a later one about its parcel. */
   readonly events?: EventPoint
   /** Adds fields to the company file, with their checks and changes: `per` and `within` of a rule, for `per-person`. */
@@ -48,6 +55,9 @@ export interface Started {
 export interface Core extends WaybillDependencies {
   readonly keyring: Keyring
   readonly api: MessagingApi
+  readonly logger: Logger
+  /** Creates a worker that runs now and again, and counts its failures. */
+  readonly poll: (name: string, everySeconds: number, run: () => Promise<unknown>) => Worker & { wake(): void }
   /** Is the address at which the messaging API reaches the notifier, if it is set. */
   readonly publicUrl: string | undefined
   /** Wakes the queue; to be called after the commit that queued messages. */

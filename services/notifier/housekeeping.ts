@@ -14,7 +14,6 @@ export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger, more: 
     deleteFrom('recipients', "next_send_at < now() - interval '1 hour'"),
     deleteFrom('conversations', emptySql),
     deleteFrom('identities', forgottenSql),
-    deleteFrom('message_prices', "priced_at < now() - interval '25 months'"),
     deleteFrom('events', "taken_at < now() - interval '30 days'"),
     deleteFrom('inbound_messages', "happened_at < now() - interval '90 days'"),
     // The row outlives its button by far, since it keeps the button from acting again.

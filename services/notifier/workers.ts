@@ -1,14 +1,13 @@
-import { pollWorker } from '@courier/shared/poll-worker.ts'
 import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { Core } from './capability.ts'
 import type { KeyCheck } from './core/channels/check-keys.ts'
 import { readDueLimits } from './core/channels/portfolio.ts'
 import { proveDue } from './core/channels/prove.ts'
 import type { TokenKeeper } from './core/channels/secrets.ts'
-import { checkBudgets } from './core/costs/budget.ts'
 import { deliverActions } from './core/events/deliver-actions.ts'
 import type { EventPoint } from './core/events/event-point.ts'
 import type { MessagingApi } from './core/messaging-api/client.ts'
@@ -19,6 +18,7 @@ import { createEffects } from './core/sending/effects.ts'
 import type { ClaimedMessage } from './core/sending/message.ts'
 import { Queue } from './core/sending/queue.ts'
 import { createSender } from './core/sending/sender.ts'
+import { applyDueCategories } from './core/templates/category-changes.ts'
 import { createNotifierHousekeeping } from './housekeeping.ts'
 import type { Counters } from './metrics.ts'
 
@@ -40,6 +40,7 @@ interface WorkerOptions extends Engine {
   readonly tokens: TokenKeeper
   readonly keys: KeyCheck
   readonly counters: Counters
+  readonly poll: Core['poll']
   readonly syncDue: () => Promise<void>
   readonly admissions: readonly Admission[]
   readonly points: readonly EventPoint[]
@@ -51,18 +52,16 @@ const sendSeconds = 16
 
 /** Creates everything that runs beside the HTTP application. Any number of processes may run all of it. */
 export const createWorkers = (options: WorkerOptions) => {
-  const { pool, logger, orders, counters, syncDue } = options
+  const { pool, logger, orders, counters, poll, syncDue } = options
   const queue = createQueue(options)
   const onQueued = () => queue.wake()
-  const poll = (name: string, everySeconds: number, run: () => Promise<unknown>) =>
-    pollWorker({ name, everySeconds, run, logger, onFailure: counters.countFailure })
   return {
     queue,
     actions: poll('actions.delivery', 1, () =>
       deliverActions({ pool, logger, orders, points: options.points, onQueued, onOutcome: counters.countActions }),
     ),
     proofs: poll('channel.proving', 1, () => proveDue(options, logger)),
-    budgets: poll('budget.check', 60, () => checkBudgets(pool, logger)),
+    categories: poll('templates.categories', 60, () => applyDueCategories(pool, logger)),
     limits: poll('portfolio.limits', 60, async () => {
       await readDueLimits(options)
       await openRoom(pool)

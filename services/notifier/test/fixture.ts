@@ -57,7 +57,7 @@ export const claimedMessage = (more: Partial<ClaimedMessage> = {}): ClaimedMessa
   plan: 'paid',
   holdsUntilOpen: false,
   conversation: undefined,
-  templateHold: null,
+  isTemplateHeld: false,
   claimedAt: new Date(),
   isExempt: false,
   isMarketing: false,

@@ -13,6 +13,7 @@ import { conversationRoutes } from '../core/conversations/routes.ts'
 import { type WebhooksOptions, webhookRoutes } from '../core/platform-webhooks/routes.ts'
 import { templateRoutes } from '../core/templates/routes.ts'
 import type { SyncResult } from '../core/templates/sync.ts'
+import { loaded } from './fixture.ts'
 
 /** The tenant demo has two numbers of one account, and rival has one number of another. */
 const numbers = [
@@ -75,6 +76,7 @@ export const createFixture = async (
     logger,
     listAppSecrets: async (_tx, channels) => channels.map(({ phoneNumberId }) => appSecrets[phoneNumberId] ?? []),
     onReleased,
+    points: [...loaded.values()].flatMap(({ webhooks }) => webhooks ?? []),
     ...options,
   })
   t.teardown(async () => {

@@ -6,9 +6,9 @@ import { type ChannelDependencies, createAppSecretLister } from '../../core/chan
 import { findSilentSince } from '../../core/channels/silent.ts'
 import { type Channel, noToken, readWithToken } from '../../core/channels/view.ts'
 import { findTenant } from '../../core/conversations/queries.ts'
-import { findPrice } from '../../core/costs/price.ts'
-import { findTariffs } from '../../core/costs/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { findPrice } from '../costs/price.ts'
+import { findTariffs } from '../costs/queries.ts'
 import {
   fromVerdict,
   judgeCallback,

@@ -3,7 +3,6 @@ import type { findLimits } from '../../core/channels/portfolio.ts'
 import { expiresAt, isOpen } from '../../core/conversations/conversation.ts'
 import { findPhoneCountry } from '../../core/conversations/phone-number.ts'
 import { chooseChannel } from '../../core/conversations/queries.ts'
-import { findPrice, type TenantTariffs } from '../../core/costs/price.ts'
 import type { ChannelRow } from '../../core/database/tables.ts'
 import { type CheckedMessage, exempts, readCategory, type SendingContext } from '../../core/messages/check.ts'
 import { deferUntil, waitsFor } from '../../core/messages/hours.ts'
@@ -14,6 +13,8 @@ import { waitsForRoom } from '../../core/sending/defer-for-room.ts'
 import { findBlockReason } from '../../core/sending/pre-send-check.ts'
 import { type CatalogueTemplate, findCategory } from '../../core/templates/catalogue.ts'
 import { render } from '../../core/templates/render.ts'
+import { waitsForBudget } from '../costs/defer.ts'
+import { findPrice, type TenantTariffs } from '../costs/price.ts'
 import type { Preflight } from './view.ts'
 
 interface Examined {
@@ -96,7 +97,7 @@ const predictLeaving = (
       plan: channel.plan,
       conversation: conversation(channel, message.recipient),
       isMarketing: findCategory(known, at) === 'MARKETING',
-      templateHold: known?.budgetPausedAt && message.waybillNumber === null ? 'budget' : null,
+      isTemplateHeld: false,
       supersededBy: null,
     },
     at,
@@ -107,6 +108,7 @@ const predictLeaving = (
     return stay(sentence, { channel: [sentence] })
   }
   if (reason) return stay(reason.detail ?? null)
+  if (known?.budgetPausedAt && message.waybillNumber === null) return stay(waitsForBudget)
   const waits_for = message.waitsFor ?? (hours && later ? waitsFor(hours) : null)
   return { leaves_at: at, waits_for, errors: {} }
 }

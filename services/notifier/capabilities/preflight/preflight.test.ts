@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { recordInbound } from '../../core/conversations/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { applyTariffs } from '../../core/provisioning/apply-costs.ts'
 import { holdTemplate } from '../../core/templates/queries.ts'
 import { syncTemplates } from '../../core/templates/sync.ts'
 import { messageTo, phoneNumberId, until } from '../../test/fixture.ts'
 import { standIn } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
+import { applyTariffs } from '../costs/apply.ts'
 import type { Preflight } from './view.ts'
 
 const [stopped, noMarketing, writer, early, stranger] = [

@@ -1,7 +1,7 @@
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { PriceView } from '../../core/costs/price-view.ts'
 import { Rendered } from '../../core/templates/render.ts'
+import { PriceView } from '../costs/price-view.ts'
 
 const Text = orNull(Type.String())
 

@@ -1,9 +1,9 @@
 import type { Staff } from '@courier/shared/access/staff.ts'
 import { identifyPerson } from '@courier/shared/phone-number.ts'
 import { query } from '@courier/shared/postgres/database.ts'
-import { findCostsFor } from '../../core/costs/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { renderMessages } from '../../core/templates/queries.ts'
+import { findCostsFor } from '../costs/queries.ts'
 import type { InboundUpdate, MessageUpdate } from './merge.ts'
 
 const maxMessages = 200

@@ -8,7 +8,6 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TProperties, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { findCountry } from '../../core/conversations/queries.ts'
-import { Cost } from '../../core/costs/queries.ts'
 import { findActions } from '../../core/customer-actions/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { findFailedMessages } from '../../core/events/queries.ts'
@@ -20,6 +19,7 @@ import {
   Previous,
 } from '../../core/orders-client/orders-client.ts'
 import { Rendered } from '../../core/templates/render.ts'
+import { Cost } from '../costs/queries.ts'
 import { mergeTimelines } from './merge.ts'
 import { findInboundAbout, findStatusUpdates } from './queries.ts'
 

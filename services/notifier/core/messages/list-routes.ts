@@ -8,9 +8,9 @@ import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { findRecipient } from '../conversations/identities.ts'
 import { findCountry } from '../conversations/queries.ts'
-import { findCostsFor } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isUserId } from '../messaging-api/user-id.ts'
+import type { MessageFacet } from './message-facet.ts'
 import {
   findMessage,
   findTimelines,
@@ -21,16 +21,23 @@ import {
   messageId,
 } from './queries.ts'
 import { createMessageSummary, MessageSummary } from './summary.ts'
-import { Message, type MessageRow, messageView, Page } from './view.ts'
+import { defineViews, type Message, type MessageRow, messageView } from './view.ts'
 
 export const ById = Type.Object({ id: Type.String({ ...messageId, must: 'be the id of a message' }) })
-export const OneMessage = Type.Object({ data: Message }, { title: 'OneMessage' })
+
+type Facets = readonly MessageFacet[]
 
 /** Limits how many requests of a tenant wait for a list whose filter has no index. */
 const maxWaiting = 20
 const busy = 'Too many lists by template, channel or status are waiting. Repeat the request.'
 
-export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+interface ListOptions {
+  readonly pool: pg.Pool
+  readonly facets: Facets
+}
+
+export const listRoutes: FastifyPluginAsyncTypebox<ListOptions> = async (app, { pool, facets }) => {
+  const { OneMessage, Page } = defineViews(facets)
   // A list whose filter has no index reads many rows: running one per tenant at a time leaves the cores to others.
   const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)
 
@@ -42,7 +49,7 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
   }
   app.get('/api/messages', { schema: ListMessages }, async ({ staff, query }) => {
     const { tenant } = staff
-    const list = () => inTenant(pool, tenant, (tx: Tx) => readPage(tx, staff, query))
+    const list = () => inTenant(pool, tenant, (tx: Tx) => readPage(tx, staff, query, facets))
     return hasNoIndex(MessagesQuery.read(query)) ? inTurn({ tenant }, list).catch(refuseBusy(busy)) : list()
   })
 
@@ -64,11 +71,11 @@ export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     response: { 200: OneMessage, ...errorResponses(404) },
   }
   app.get('/api/messages/:id', { schema: GetMessage }, ({ staff, params: { id } }) =>
-    inTenant(pool, staff.tenant, (tx: Tx) => readMessage(tx, staff, id)),
+    inTenant(pool, staff.tenant, (tx: Tx) => readMessage(tx, staff, id, facets)),
   )
 }
 
-const readPage = async (tx: Tx, staff: Staff, query: Static<typeof MessagesQuery.schema>) => {
+const readPage = async (tx: Tx, staff: Staff, query: Static<typeof MessagesQuery.schema>, facets: Facets) => {
   const { tenant } = staff
   const wanted = MessagesQuery.read(query)
   const to =
@@ -80,19 +87,25 @@ const readPage = async (tx: Tx, staff: Staff, query: Static<typeof MessagesQuery
     throw invalid({ [MessagesQuery.findField(query, 'to')]: ['The to field must be a phone number.'] })
   const { after, limit } = messageCursor.read(query)
   const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, { after: after[0], limit })
-  return { data: await readViews(tx, staff, rows), next_cursor: next && messageCursor.write([next]) }
+  return { data: await readViews(tx, staff, rows, facets), next_cursor: next && messageCursor.write([next]) }
 }
 
 /** Reads a message. A change reads it within its own transaction, so that nothing can fail after the commit. */
-export const readMessage = async (tx: Tx, staff: Staff, id: string): Promise<Static<typeof OneMessage>> => {
+export const readMessage = async (tx: Tx, staff: Staff, id: string, facets: Facets): Promise<{ data: Message }> => {
   const row = await findMessage(tx, staff.tenant, id)
-  const [data] = await readViews(tx, staff, row ? [row] : [])
+  const [data] = await readViews(tx, staff, row ? [row] : [], facets)
   if (!data) throw notFound('message')
   return { data }
 }
 
-const readViews = async (tx: Tx, staff: Staff, rows: readonly MessageRow[]): Promise<Static<typeof Message>[]> => {
+const readViews = async (tx: Tx, staff: Staff, rows: readonly MessageRow[], facets: Facets): Promise<Message[]> => {
   const ids = rows.map(row => row.id)
-  const [timelines, costs] = await Promise.all([findTimelines(tx, staff.tenant, ids), findCostsFor(tx, staff, ids)])
-  return rows.map(row => messageView(row, timelines.get(row.id), costs.get(row.id)))
+  const [timelines, ...found] = await Promise.all([
+    findTimelines(tx, staff.tenant, ids),
+    ...facets.map(async ({ read, absent }) => ({ fields: await read(tx, staff, ids), absent })),
+  ])
+  return rows.map(row => {
+    const added = found.map(({ fields, absent }) => fields.get(row.id) ?? absent)
+    return Object.assign(messageView(row, timelines.get(row.id)), ...added)
+  })
 }

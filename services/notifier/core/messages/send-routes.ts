@@ -15,8 +15,10 @@ import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
 import type { Acceptance } from './accept.ts'
 import { cancelMessage, fillAgain, resendMessage } from './change.ts'
 import { wereEdited } from './edits.ts'
-import { ById, OneMessage, readMessage } from './list-routes.ts'
+import { ById, readMessage } from './list-routes.ts'
+import type { MessageFacet } from './message-facet.ts'
 import { AcceptedMessage, type Batch, createBatchReader, MessageBodies, MessageBody, toBatch } from './schema.ts'
+import { defineViews } from './view.ts'
 
 const describeAccepted = <S extends TSchema>(data: S, title: string, message: string) =>
   Type.Object(
@@ -26,11 +28,13 @@ const describeAccepted = <S extends TSchema>(data: S, title: string, message: st
 export const OneAccepted = describeAccepted(AcceptedMessage, 'MessageAccepted', 'The message is queued.')
 const AllAccepted = describeAccepted(Type.Array(AcceptedMessage), 'MessagesAccepted', '2 messages are queued.')
 
-export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQueued(): void }> = async (
-  app,
-  options,
-) => {
-  const { pool, onQueued, maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
+interface SendOptions extends WaybillDependencies {
+  readonly facets: readonly MessageFacet[]
+  readonly onQueued: () => void
+}
+
+export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, options) => {
+  const { pool, facets, onQueued, maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
   const limitBytes = (messages: number) => Math.min(maxBodyBytes, messages * maxMessageBytes)
   const accept = async (request: FastifyRequest, reply: FastifyReply, batch: Batch<MessageBody>, scope: string) => {
     const { tenant, actor: by } = request.staff
@@ -74,6 +78,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQue
     },
   )
 
+  const { OneMessage } = defineViews(facets)
   const change = { params: ById, response: { 200: OneMessage, ...errorResponses(404) } }
 
   const CancelMessage = { ...change, operationId: 'cancelMessage', summary: 'Cancel a message before it is sent' }
@@ -82,7 +87,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQue
       const status = await cancelMessage(tx, staff.tenant, id, staff.actor)
       if (status && status !== 'cancelled')
         throw invalid({ status: [`The message is ${status}: only a queued or held one can be cancelled.`] })
-      return readMessage(tx, staff, id)
+      return readMessage(tx, staff, id, facets)
     }),
   )
 
@@ -95,7 +100,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<WaybillDependencies & { onQue
       if (filled && (await wereEdited(tx, tenant, [filled.waybill], readAt))) throw ordersUnavailable()
       const status = await resendMessage(tx, tenant, id, actor, filled?.content)
       if (status && status !== 'queued') throw invalid({ status: [whyNotResent(status)] })
-      return readMessage(tx, staff, id)
+      return readMessage(tx, staff, id, facets)
     })
     onQueued()
     return resent

@@ -1,9 +1,9 @@
 import { PageOf } from '@courier/shared/lists/cursor.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { Cost } from '../costs/queries.ts'
 import { type MessageStatus, messageStatuses } from '../database/tables.ts'
 import { type Component, type Content, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
+import type { MessageFacet } from './message-facet.ts'
 
 const at = Time({ description: 'ISO 8601, UTC' })
 export const Status = oneOf(messageStatuses, { examples: ['delivered'] })
@@ -18,36 +18,41 @@ const TemplateOrNull = Type.Unsafe<MessageTemplate | null>({
   type: ['object', 'null'],
   examples: [exampleTemplate],
 })
-export const Message = Type.Object(
-  {
-    id: Type.String({ examples: ['msg_0198a7c2k4m6p8r0t2v4x6z8a'] }),
-    channel: Type.String({ description: 'Phone number id.', examples: ['106540352242922'] }),
-    to: Type.String({ description: 'E.164 digits without the plus, or a user id.', examples: ['94770000101'] }),
-    template: TemplateOrNull,
-    text: orNull(Type.String({ description: 'The text of a message without a template.' })),
-    waybill_number: orNull(Type.String(), { examples: ['DM00000001'] }),
-    waybill_numbers: Type.Array(Type.String(), {
-      description: 'All parcels that the message is about.',
-      examples: [['DM00000001']],
-    }),
-    status: Status,
-    provider_message_id: orNull(Type.String(), { examples: ['wamid.HBgLOTQ3NzAwMDAxMDE'] }),
-    error: orNull(Type.Object({ code: orNull(Type.Integer()), meaning: Type.String() }), { examples: [null] }),
-    attempts: Type.Integer({ description: 'The number of failed sends.' }),
-    created_at: at,
-    send_at: orNull(at),
-    cost: Cost,
-    timeline: Type.Array(Type.Object({ status: Status, at, detail: orNull(Type.String()) })),
-  },
-  { title: 'MessageWithTimeline' },
-)
-
-export const Page = PageOf(Message, 'MessageList', undefined, {
-  description: 'A page may be short, or empty, before the end.',
+const Message = Type.Object({
+  id: Type.String({ examples: ['msg_0198a7c2k4m6p8r0t2v4x6z8a'] }),
+  channel: Type.String({ description: 'Phone number id.', examples: ['106540352242922'] }),
+  to: Type.String({ description: 'E.164 digits without the plus, or a user id.', examples: ['94770000101'] }),
+  template: TemplateOrNull,
+  text: orNull(Type.String({ description: 'The text of a message without a template.' })),
+  waybill_number: orNull(Type.String(), { examples: ['DM00000001'] }),
+  waybill_numbers: Type.Array(Type.String(), {
+    description: 'All parcels that the message is about.',
+    examples: [['DM00000001']],
+  }),
+  status: Status,
+  provider_message_id: orNull(Type.String(), { examples: ['wamid.HBgLOTQ3NzAwMDAxMDE'] }),
+  error: orNull(Type.Object({ code: orNull(Type.Integer()), meaning: Type.String() }), { examples: [null] }),
+  attempts: Type.Integer({ description: 'The number of failed sends.' }),
+  created_at: at,
+  send_at: orNull(at),
+  timeline: Type.Array(Type.Object({ status: Status, at, detail: orNull(Type.String()) })),
 })
+export type Message = Static<typeof Message>
+
+/** Returns the schemas of a message and of a page of messages, with the fields of the facets. */
+export const defineViews = (facets: readonly MessageFacet[]) => {
+  const { timeline, ...fields } = Message.properties
+  const more = Object.assign({}, ...facets.map(facet => facet.fields))
+  const Shown = Type.Object({ ...fields, ...more, timeline }, { title: 'MessageWithTimeline' }) as typeof Message
+  const description = 'A page may be short, or empty, before the end.'
+  return {
+    OneMessage: Type.Object({ data: Shown }, { title: 'OneMessage' }),
+    Page: PageOf(Shown, 'MessageList', undefined, { description }),
+  }
+}
 
 type Shown = Pick<
-  Static<typeof Message>,
+  Message,
   'id' | 'channel' | 'to' | 'waybill_number' | 'waybill_numbers' | 'status' | 'provider_message_id' | 'attempts'
 >
 
@@ -68,13 +73,11 @@ export interface StatusUpdate {
 export const messageView = (
   { template, error_code: code, error_meaning: meaning, ...row }: MessageRow,
   timeline: readonly StatusUpdate[] = [],
-  cost: Cost = null,
-): Static<typeof Message> => ({
+): Message => ({
   ...row,
   template: isPlain(template) ? null : { ...template, components: template.components.map(withoutAction) },
   text: isPlain(template) ? template.text : null,
   error: meaning === null ? null : { code, meaning },
-  cost,
   timeline: inOrder(timeline),
 })
 

@@ -35,3 +35,6 @@ export const toInteger = (value: unknown): number | undefined => {
   const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value
   return typeof number === 'number' && (number | 0) === number ? number : undefined
 }
+
+/** Returns a category as webhooks spell it, such as authentication_international. */
+export const normaliseCategory = (category: string): string => category.toLowerCase().replaceAll('-', '_')

@@ -20,6 +20,7 @@ import { openPresses, recordPresses, type Said } from './presses.ts'
 import { type Known, listOwners, recognise } from './recognise.ts'
 import { settleMessages } from './settle-messages.ts'
 import { type SignedFacts, type SignedWebhook, sortFacts, type TenantFact } from './signed-facts.ts'
+import type { WebhookPoint } from './webhook-point.ts'
 
 /** Counts the facts of a transaction and their effects. */
 export type Applied = Awaited<ReturnType<typeof apply>>
@@ -29,6 +30,7 @@ export interface ApplyOptions {
   readonly keyring?: Keyring | undefined
   readonly logger: Logger
   readonly tracer?: Tracer | undefined
+  readonly points?: readonly WebhookPoint[] | undefined
 }
 
 /** Limits the transactions at once; the larger number applies while `manyFacts` or more wait. */

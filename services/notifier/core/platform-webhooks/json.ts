@@ -1,6 +1,5 @@
 import { isCostlyJson } from '@courier/shared/edge/json-body.ts'
-import { normaliseCategory } from '../costs/price.ts'
-import { parse } from '../messaging-api/read-json.ts'
+import { normaliseCategory, parse } from '../messaging-api/read-json.ts'
 
 /** Matches only a key: inside a text its quotes would have backslashes. */
 const templateId = /("message_template_id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8})([0-9]{1,20})(?=[ \t\r\n]{0,8}[,}])/g

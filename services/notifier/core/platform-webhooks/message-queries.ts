@@ -1,7 +1,7 @@
 import type { Person } from '../conversations/conversation.ts'
-import { findPhoneCountry, listSpelt } from '../conversations/phone-number.ts'
+import { listSpelt } from '../conversations/phone-number.ts'
 import { type MessageStatus, prepared, type Tx, toColumns } from '../database/tables.ts'
-import { type Pricing, type Report, updateKey } from './settle.ts'
+import { type Report, updateKey } from './settle.ts'
 
 export interface LockedMessage extends Person {
   readonly messageId: string
@@ -110,36 +110,8 @@ export interface Settlement {
   readonly providerMessageId: string
 }
 
-export interface PricedReport {
-  readonly message: LockedMessage
-  readonly report: Report & { readonly pricing: Pricing }
-}
-
-const pricesSql = `priced as (
-        insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, type,
-          country, template, merchant, phone_number_id)
-        select * from unnest($12::text[], $13::text[], $14::text[], $15::timestamptz[], $16::text[], $17::boolean[],
-          $18::text[], $19::text[], $20::text[], $21::text[], $22::text[])
-        on conflict do nothing
-      ), `
-
-const toPriceColumns = (prices: readonly PricedReport[]): unknown[][] => {
-  const rows = prices.map(({ message, report: { pricing, ...report } }) => ({
-    ...report,
-    ...pricing,
-    ...message,
-    providerMessageId: report.providerMessageId,
-    country: findPhoneCountry(message.recipient),
-    template: message.templateName ?? '',
-  }))
-  return [
-    ...toColumns(rows, 'tenant', 'messageId', 'providerMessageId', 'at', 'category', 'isFree', 'type', 'country'),
-    ...toColumns(rows, 'template', 'merchant', 'phoneNumberId'),
-  ]
-}
-
-/** Writes settlements of locked messages with their timeline events and prices, in one statement. */
-export const writeSettlements = async (tx: Tx, settlements: readonly Settlement[], prices: readonly PricedReport[]) => {
+/** Writes settlements of locked messages with their timeline events, in one statement. */
+export const writeSettlements = async (tx: Tx, settlements: readonly Settlement[]) => {
   const events = settlements.flatMap(({ message: { tenant, messageId }, steps }) =>
     steps.map(step => ({ ...step, tenant, messageId, detail: wordDetail(step) })),
   )
@@ -150,9 +122,9 @@ export const writeSettlements = async (tx: Tx, settlements: readonly Settlement[
     providerMessageId,
   }))
   await tx.client.query({
-    name: prices.length > 0 ? 'write_settlements_and_prices' : 'write_settlements',
+    name: 'write_settlements',
     text: `
-      with ${prices.length > 0 ? pricesSql : ''}logged as (
+      with logged as (
         insert into message_events (tenant_id, message_id, status, happened_at, detail)
         select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
       )
@@ -168,7 +140,6 @@ export const writeSettlements = async (tx: Tx, settlements: readonly Settlement[
     values: [
       ...toColumns(events, 'tenant', 'messageId', 'status', 'at', 'detail'),
       ...toColumns(changes, 'tenant', 'messageId', 'status', 'providerMessageId', 'errorCode', 'errorMeaning'),
-      ...(prices.length > 0 ? toPriceColumns(prices) : []),
     ],
   })
 }

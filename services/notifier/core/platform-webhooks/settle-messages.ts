@@ -7,20 +7,26 @@ import { applyEffect } from '../sending/effects.ts'
 import {
   findStatusUpdates,
   type LockedMessage,
-  type PricedReport,
   type Settlement,
   type Sighting,
   toKey,
   writeSettlements,
 } from './message-queries.ts'
 import { type Report, settle } from './settle.ts'
+import type { WebhookPoint } from './webhook-point.ts'
+
+interface SettleOptions {
+  readonly logger: Logger
+  readonly tracer?: Tracer | undefined
+  readonly points?: readonly WebhookPoint[] | undefined
+}
 
 /** Moves locked messages on as reported. Counts the reports that moved a message, and those that match none. */
 export const settleMessages = async (
   tx: Tx,
   locked: readonly LockedMessage[],
   sightings: readonly Sighting[],
-  { logger, tracer }: { readonly logger: Logger; readonly tracer?: Tracer | undefined },
+  { logger, tracer, points = [] }: SettleOptions,
 ): Promise<{ moved: number; unmatched: number }> => {
   const { matched, unmatched } = match(locked, sightings)
   const reported = [...matched.keys()]
@@ -32,22 +38,16 @@ export const settleMessages = async (
     return { message, steps, providerMessageId: steps.at(-1)?.providerMessageId ?? '' }
   })
   const changing = settlements.filter(({ steps }) => steps.length > 0)
-  const prices = [...matched].flatMap(([message, reports]) => selectPrices(message, reports))
-  if (changing.length + prices.length > 0) {
-    const messages = changing.map(({ message }) => message)
-    await inSpans(tracer, 'webhook.settle', 'consumer', messages, () => writeSettlements(tx, changing, prices))
-  }
+  const messages = changing.map(({ message }) => message)
+  const write = () => writeSettlements(tx, changing)
+  await Promise.all([
+    changing.length > 0 && inSpans(tracer, 'webhook.settle', 'consumer', messages, write),
+    ...points.map(({ onStatuses }) => onStatuses?.(tx, matched)),
+  ])
   const moved = changing.reduce((sum, { steps }) => sum + steps.length, 0)
   await reactToFailures(tx, logger, changing)
   logTraced(logger, changing)
   return { moved, unmatched }
-}
-
-/** Returns the first pricing of each send of a message. */
-const selectPrices = (message: LockedMessage, reports: readonly Report[]): PricedReport[] => {
-  const priced = reports.filter(report => report.pricing !== undefined).sort((a, b) => a.at.getTime() - b.at.getTime())
-  const first = new Map(priced.toReversed().map(report => [report.providerMessageId, report]))
-  return [...first.values()].map(report => ({ message, report: report as PricedReport['report'] }))
 }
 
 const reached: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed']

@@ -5,16 +5,14 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { storeChannels } from '../channels/store.ts'
 import { findTenant } from '../conversations/queries.ts'
-import { findTariffs } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { applyBudget, applyTariffs } from './apply-costs.ts'
 import { applyRules } from './apply-rules.ts'
 import type { TenantConfig } from './check-file.ts'
 
 /**
  * Applies a checked file to a tenant's messaging, in one transaction. Channels that the file does not name stay; its
- * rules and tariffs, if given, replace all those of the tenant. A running notifier proves a new channel. `dryRun` rolls
- * the transaction back.
+ * rules, if given, replace all those of the tenant, and so do lists of the parts. A running notifier proves a new
+ * channel. `dryRun` rolls the transaction back.
  */
 export const applyFile = async (
   pool: pg.Pool,
@@ -33,14 +31,16 @@ export const applyFile = async (
         return { kind: 'refused', errors: { 'tenant.time_zone': [wordUnknownZone(tenant.time_zone)] } }
       const found = await applySettings(tx, tenant)
       found.push(...(await storeChannels(tx, keyring, tenant.id, channels)))
-      // Locks templates before rules.
-      const budget = await applyBudget(tx, tenant.id, tenant.budget)
+      const before: Change[] = []
+      for (const part of file.parts) before.push(...((await part.beforeRules?.(tx, file.given)) ?? []))
       const rules = await applyRules(tx, tenant.id, file.rules)
       if (rules.kind === 'refused') return rules
-      found.push(...(await applyTariffs(tx, tenant.id, file.tariffs)), ...budget)
-      const hasPrices = tenant.budget || (await findTariffs(tx, tenant.id)).tariffs.length > 0
-      if (hasPrices && !tenant.currency) return { kind: 'refused', errors: { 'tenant.currency': [needsCurrency] } }
-      const changes = mergeChanges([...found, ...rules.changes])
+      for (const part of file.parts) {
+        const applied = (await part.afterRules?.(tx, file.given)) ?? { changes: [] }
+        if ('errors' in applied) return { kind: 'refused', errors: applied.errors }
+        found.push(...applied.changes)
+      }
+      const changes = mergeChanges([...found, ...before, ...rules.changes])
       if (changes.length > 0) await audit(tx, tenant.id, by, 'tenant.applied', tenant.id)
       return { kind: 'applied', changes, warnings: rules.warnings ?? [] }
     },
@@ -55,7 +55,6 @@ const hasTimeZone = async (tx: Tx, name: string): Promise<boolean> => {
 }
 
 const wordUnknownZone = (name: string) => `Postgres does not know the time zone ${name}: its time zone data is older.`
-const needsCurrency = 'The currency field is required: the tenant has tariffs or a budget.'
 
 /** Lists a channel once, even if it both lost its default and changed otherwise. */
 const mergeChanges = (changes: Change[]): Change[] => [

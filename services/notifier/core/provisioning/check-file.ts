@@ -1,16 +1,14 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, label, listErrors } from '@courier/shared/errors/field-errors.ts'
-import { isDate } from '@courier/shared/lists/dates.ts'
 import type { TString } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { isSupportedCountry } from 'libphonenumber-js'
 import { type ChannelChange, Pin, Secret, VerifyToken } from '../channels/fields.ts'
 import { defaultMessagesPerSecond } from '../channels/store.ts'
-import { anyCountry, type Tariff } from '../costs/price.ts'
 import type { Rule } from '../events/queries.ts'
 import { isTimeZone } from '../messages/hours.ts'
 import { checkHours, checkRules, toRule } from './check-rules.ts'
-import { type Add, coreFile, defineFile } from './file-part.ts'
+import { type Add, coreFile, defineFile, type FileParts } from './file-part.ts'
 import type { NotifierFile } from './notifier-file.ts'
 
 /** Is a checked file with its secrets in the clear, from the file or the environment. */
@@ -18,7 +16,9 @@ export interface TenantConfig {
   readonly tenant: NotifierFile['tenant']
   readonly channels: readonly ChannelChange[]
   readonly rules: readonly Rule[] | undefined
-  readonly tariffs: readonly Tariff[] | undefined
+  /** Holds the fields of the parts, too. */
+  readonly given: NotifierFile
+  readonly parts: FileParts
 }
 
 type CheckedFile = { kind: 'accepted'; file: TenantConfig } | { kind: 'refused'; errors: FieldErrors }
@@ -41,14 +41,10 @@ export const checkFile = (value: unknown, environment: Environment, parts = core
   checkChannels(value, add)
   checkRules(value, parts, add)
   for (const part of parts) part.check?.(value, add)
-  const tariffs = value.tariffs?.map(({ country = anyCountry, ...tariff }) => ({ ...tariff, country }))
-  checkTariffs(tariffs ?? [], add)
   const channels = value.channels.map((channel, index) => readSecrets(channel, `channels.${index}`, environment, add))
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  return {
-    kind: 'accepted',
-    file: { tenant: value.tenant, channels, rules: value.rules?.map(rule => toRule(rule, parts)), tariffs },
-  }
+  const rules = value.rules?.map(rule => toRule(rule, parts))
+  return { kind: 'accepted', file: { tenant: value.tenant, channels, rules, given: value, parts } }
 }
 
 const checkTexts = (value: unknown, path: string, add: Add): void => {
@@ -63,23 +59,6 @@ const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
     if (ids.indexOf(id) < index) add(`channels.${index}.phone_number_id`, `The phone number id ${id} is there twice.`)
   if (channels.filter(channel => channel.default).length > 1)
     add('channels', 'A tenant has at most one default channel.')
-}
-
-/** Adds the errors of tariffs that their schema does not detect. */
-const checkTariffs = (tariffs: readonly Tariff[], add: Add): void => {
-  const latest = new Map<string, string>()
-  for (const [index, { category, country, from }] of tariffs.entries()) {
-    const path = `tariffs.${index}`
-    if (!isDate(from)) add(`${path}.from`, `There is no day ${from}.`)
-    if (country !== anyCountry && !isSupportedCountry(country))
-      add(`${path}.country`, `There are no phone numbers for a country ${country}.`)
-    const name = `${category} ${country}`
-    const before = latest.get(name)
-    if (before === from) add(path, `The tariff ${name} from ${from} is there twice.`)
-    else if (before && before > from)
-      add(`${path}.from`, `Tariffs ${name} must be in the order of their dates: ${before} comes before.`)
-    latest.set(name, from)
-  }
 }
 
 const secretSchemas = { access_token: Secret, app_secret: Secret, verify_token: VerifyToken, pin: Pin }

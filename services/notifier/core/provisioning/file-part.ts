@@ -20,8 +20,10 @@ export interface FilePart {
   toColumns?(rule: GivenRule): Partial<Rule>
   /** Adds what is wrong with a file whose shape is right, by its path. */
   check?(file: NotifierFile, add: Add): void
-  /** Stores the part, before the rules change; returns the changes, or what the stored rows do not allow. */
-  apply?(tx: Tx, file: NotifierFile): Promise<readonly Change[] | FieldErrors>
+  /** Stores what locks templates (docs/contributors/decisions.md#order-of-locks). */
+  beforeRules?(tx: Tx, file: NotifierFile): Promise<readonly Change[]>
+  /** Stores the rest; returns the changes, or errors by the path of the file. */
+  afterRules?(tx: Tx, file: NotifierFile): Promise<{ changes: readonly Change[] } | { errors: FieldErrors }>
 }
 
 export type FileParts = readonly FilePart[]

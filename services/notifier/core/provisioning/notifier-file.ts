@@ -1,8 +1,7 @@
 import { actionOutcomes, immediateActions } from '@courier/shared/contract/customer-actions.ts'
-import { closed, oneOf } from '@courier/shared/schemas.ts'
+import { closed } from '@courier/shared/schemas.ts'
 import { type Static, type TString, Type } from '@sinclair/typebox'
 import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken } from '../channels/fields.ts'
-import { anyCountry, pricedCategories } from '../costs/price.ts'
 import {
   CouponCode,
   LanguageCode,
@@ -104,28 +103,6 @@ const Rule = closed({
   pause_on_category_change: Type.Optional(Type.Boolean()),
 })
 
-/** A decimal is text: a JSON number would lose precision. */
-const Decimal = Type.String({
-  maxLength: 20,
-  pattern: '^(0|[1-9]\\d{0,8})(\\.\\d{1,6})?$',
-  must: 'be a decimal number in quotes, such as "0.0165"',
-})
-
-const Tariff = closed({
-  category: oneOf(pricedCategories),
-  country: Type.Optional(
-    Type.String({
-      maxLength: 2,
-      pattern: '^([A-Z]{2}|\\*)$',
-      must: `be a country code such as LK, or ${anyCountry}`,
-    }),
-  ),
-  from: Type.String({ maxLength: 10, pattern: '^2\\d{3}-\\d\\d-\\d\\d$', must: 'be a date such as 2026-01-31' }),
-  price: Decimal,
-})
-
-const maxTariffs = 2000
-
 export const NotifierFile = closed({
   tenant: closed({
     id: Type.String({
@@ -141,20 +118,9 @@ export const NotifierFile = closed({
     time_zone: Type.Optional(Type.String({ minLength: 1, maxLength: 64, must: 'be a time zone such as Asia/Colombo' })),
     opt_out: Type.Optional(closed({ exempt: Type.Literal('parcel_under_way', { must: 'be parcel_under_way' }) })),
     currency: Type.Optional(Type.String({ maxLength: 3, pattern: '^[A-Z]{3}$', must: 'be a currency such as USD' })),
-    budget: Type.Optional(
-      closed({
-        monthly: Decimal,
-        warn_at_percent: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: 100, must: 'be a whole number from 1 to 100' }),
-        ),
-      }),
-    ),
   }),
   channels: Type.Array(Channel),
   rules: Type.Optional(Type.Array(Rule, { maxItems: maxRules })),
-  tariffs: Type.Optional(
-    Type.Array(Tariff, { maxItems: maxTariffs, must: `be a list of at most ${maxTariffs} tariffs` }),
-  ),
 })
 export type NotifierFile = Static<typeof NotifierFile>
 export type GivenRule = NonNullable<NotifierFile['rules']>[number]

@@ -7,7 +7,6 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, toTemplateKey } from '../templates/queries.ts'
 import type { Admission } from './admission.ts'
 import { admitHours, limitRecipientRate, waitForEarlier } from './defer.ts'
-import { deferForBudget } from './defer-for-budget.ts'
 import { deferForRoom } from './defer-for-room.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
@@ -55,7 +54,7 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const counts = channels.map(({ tokens }) => Math.min(Math.floor(tokens), share))
     const admitting = [admitHours, ...(options.admissions ?? [])].map(begin => begin(tx, channels, now))
     const [due, admissions] = await Promise.all([lockDue(tx, channels, counts), Promise.all(admitting)])
-    let allowed: readonly DueMessage[] = await deferForBudget(tx, due)
+    let allowed: readonly DueMessage[] = due
     for (const { defer } of admissions) if (defer) allowed = await defer(allowed)
     const first = await waitForEarlier(tx, allowed)
     const [ready, checkable] = await Promise.all([
@@ -122,17 +121,16 @@ const lockDue = async (tx: Tx, channels: readonly Channel[], counts: readonly nu
       select * from unnest(${tenants}::text[], ${numbers}::text[], ${counts}::integer[])
         as allowed (tenant_id, phone_number_id, count)
     ), held as materialized (
-      select t.tenant_id, c.phone_number_id, t.name, t.language, t.held_at
+      select t.tenant_id, c.phone_number_id, t.name, t.language
       from allowed join channels c using (tenant_id, phone_number_id)
         join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
-      where t.held_at is not null or t.budget_paused_at is not null
+      where t.held_at is not null
     )
-    select candidate.*, (
-        select case when h.held_at is null then 'budget' else 'refused' end from held h
+    select candidate.*, exists (
+        select from held h
         where h.tenant_id = candidate.tenant and h.phone_number_id = candidate."phoneNumberId"
           and h.name = candidate.template ->> 'name' and h.language = candidate.template -> 'language' ->> 'code'
-          and (h.held_at is not null or candidate."waybillNumber" is null)
-      ) as "templateHold"
+      ) as "isTemplateHeld"
     from allowed cross join lateral (
       select m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient, m.template,
         m.attempts, m.fence, m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,

@@ -7,8 +7,8 @@ export interface DueMessage extends Omit<CheckedMessage, 'sendAt' | 'isHeld' | '
   readonly attempts: number
   readonly fence: string
   readonly supersededBy: string | null
-  /** `refused` lasts until the template is approved again; `budget` stops marketing messages that concern no parcel. */
-  readonly templateHold: 'refused' | 'budget' | null
+  /** Is true until the refused template is approved again. */
+  readonly isTemplateHeld: boolean
   readonly traceparent: string | null
 }
 

@@ -4,7 +4,6 @@ import { isOpen } from '../conversations/conversation.ts'
 import { lockConversations } from '../conversations/queries.ts'
 import { prepared, type Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { budgetSeconds, waitsForBudget } from './defer-for-budget.ts'
 import type { ClaimedMessage } from './message.ts'
 
 type BlockReason =
@@ -16,7 +15,14 @@ type BlockReason =
 
 type DueToCheck = Pick<
   ClaimedMessage,
-  'conversation' | 'plan' | 'holdsUntilOpen' | 'isExempt' | 'isMarketing' | 'templateHold' | 'supersededBy' | 'template'
+  | 'conversation'
+  | 'plan'
+  | 'holdsUntilOpen'
+  | 'isExempt'
+  | 'isMarketing'
+  | 'isTemplateHeld'
+  | 'supersededBy'
+  | 'template'
 >
 
 /** Returns the reason that blocks a message; undefined if it may be sent. */
@@ -34,8 +40,7 @@ export const findBlockReason = (message: DueToCheck, now: Date): BlockReason | u
       : { kind: 'failed', detail: 'No conversation was open when it was due.' }
   if (isPlain(message.template) && conversation?.owner === 'other' && !message.template.takesOver)
     return { kind: 'held', detail: 'waits: another responder answers this conversation' }
-  if (message.templateHold === 'budget') return { kind: 'deferred', seconds: budgetSeconds, detail: waitsForBudget }
-  return message.templateHold ? { kind: 'deferred', seconds: 60 } : undefined
+  return message.isTemplateHeld ? { kind: 'deferred', seconds: 60 } : undefined
 }
 
 export interface Blocked {

@@ -1,5 +1,6 @@
-import { query } from '@courier/shared/postgres/database.ts'
+import { findTenantIds, inTenant, query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 
@@ -82,3 +83,13 @@ export const logCategory =
       { tenant, template: name, language, from, to, at, paused_rules: pausedRules },
       isAnnounced ? 'template.category_announced' : 'template.category_changed',
     )
+
+/** Applies the announced changes that are due, of all tenants. */
+export const applyDueCategories = async (pool: pg.Pool, logger: Logger): Promise<void> => {
+  for (const tenant of await findTenantIds(pool)) {
+    const changes = await inTenant(pool, tenant, (tx: Tx) => applyAnnounced(tx, tenant)).catch(err =>
+      logger.warn({ err, tenant }, 'template.category_not_changed'),
+    )
+    changes?.forEach(logCategory(logger))
+  }
+}

@@ -4,8 +4,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import type { Tx } from '../database/tables.ts'
-import { applyAnnounced, logCategory } from '../templates/category-changes.ts'
+import type { Tx } from '../../core/database/tables.ts'
 import { reportCosts } from './report.ts'
 
 const textOrNull = (...examples: string[]) => orNull(Type.String(), { examples })
@@ -69,13 +68,9 @@ const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined>
   return rows[0]
 }
 
-/** Applies the category changes that are due, and checks the budgets that no process has checked in the last minute. */
+/** Checks the budgets that no process has checked in the last minute. */
 export const checkBudgets = async (pool: pg.Pool, logger: Logger): Promise<void> => {
   for (const tenant of await findTenantIds(pool)) {
-    const changes = await inTenant(pool, tenant, (tx: Tx) => applyAnnounced(tx, tenant)).catch(err =>
-      logger.warn({ err, tenant }, 'template.category_not_changed'),
-    )
-    changes?.forEach(logCategory(logger))
     const checked = await inTenant(pool, tenant, (tx: Tx) => checkBudget(tx, tenant)).catch(err =>
       logger.warn({ err, tenant }, 'budget.check_failed'),
     )

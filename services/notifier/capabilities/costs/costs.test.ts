@@ -3,13 +3,15 @@ import fc from 'fast-check'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import t from 'tap'
+import { findPhoneCountry } from '../../core/conversations/phone-number.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { checkFile } from '../../core/provisioning/check-file.ts'
 import { createNotifierHousekeeping } from '../../housekeeping.ts'
 import { demoFile } from '../../test/rules-of-demo.ts'
 import { change, createFixture, envelope, minutesAgo, seconds, status } from '../../test/webhooks-fixture.ts'
-import { findPhoneCountry } from '../conversations/phone-number.ts'
-import type { Tx } from '../database/tables.ts'
-import { applyTariffs } from '../provisioning/apply-costs.ts'
-import { checkFile } from '../provisioning/check-file.ts'
+import { applyTariffs } from './apply.ts'
+import { costs } from './capability.ts'
+import { costsPart, listTariffs } from './file-part.ts'
 import { anyCountry, chooseTariff, findDay, findPrice, type Tariff, type TenantTariffs } from './price.ts'
 import { findCosts, findTariffs, tariffJoin } from './queries.ts'
 import { type CostGroup, reportCosts } from './report.ts'
@@ -351,8 +353,8 @@ t.test('checks tariffs in the file', async t => {
   const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
   const errorsOf = (tariffs: unknown, tenant: object = {}) => {
     const file = demoFile([])
-    const checked = checkFile({ ...file, tenant: { ...file.tenant, ...tenant }, tariffs }, secrets)
-    return checked.kind === 'refused' ? Object.keys(checked.errors) : checked.file.tariffs
+    const checked = checkFile({ ...file, tenant: { ...file.tenant, ...tenant }, tariffs }, secrets, [costsPart])
+    return checked.kind === 'refused' ? Object.keys(checked.errors) : listTariffs(checked.file.given)
   }
   const one = { category: 'utility', country: 'LK', from: '2026-01-01', price: '0.0165' }
   const { country: _, ...anywhere } = one
@@ -379,7 +381,7 @@ t.test('keeps prices for 25 months', async t => {
     template)
     select 'demo', months::text, '', now() - make_interval(months => months), 'utility', false, 'x'
       from unnest(array[0, 24, 26, 60]) as months`)
-  await createNotifierHousekeeping(pool, pino({ level: 'silent' })).clean()
+  await createNotifierHousekeeping(pool, pino({ level: 'silent' }), costs.housekeeping).clean()
   t.strictSame(await rows('select message_id from message_prices order by 1'), [
     { message_id: '0' },
     { message_id: '24' },

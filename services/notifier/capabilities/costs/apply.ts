@@ -1,11 +1,10 @@
 import { type Change, compare } from '@courier/shared/cli/changes.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
-import { setMarketingPaused } from '../costs/budget.ts'
-import type { Tariff } from '../costs/price.ts'
-import { findTariffs } from '../costs/queries.ts'
-import type { Tx } from '../database/tables.ts'
-import type { NotifierFile } from './notifier-file.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { setMarketingPaused } from './budget.ts'
+import type { Tariff } from './price.ts'
+import { findTariffs } from './queries.ts'
 
 /** Replaces the tenant's tariffs with these; undefined keeps them. Requires `lockTenant`. */
 export const applyTariffs = async (tx: Tx, tenant: string, wanted: readonly Tariff[] | undefined) => {
@@ -32,7 +31,7 @@ const replaceTariffs = async (tx: Tx, tenant: string, tariffs: readonly Tariff[]
 export const applyBudget = async (
   tx: Tx,
   tenant: string,
-  wanted: NotifierFile['tenant']['budget'],
+  wanted: { readonly monthly: string; readonly warn_at_percent?: number } | undefined,
 ): Promise<Change[]> => {
   if (!wanted) {
     const { numAffectedRows } = await sql`delete from budgets where tenant_id = ${tenant}`.execute(tx)

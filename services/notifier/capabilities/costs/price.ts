@@ -1,4 +1,5 @@
 import type { Static } from '@sinclair/typebox'
+import { normaliseCategory } from '../../core/messaging-api/read-json.ts'
 import { findBillingRule } from './billing-rules.ts'
 import type { PriceView } from './price-view.ts'
 
@@ -64,8 +65,6 @@ export const findPrice = (
   const tariff = exact ?? (instead ? chooseTariff(tariffs, instead, country, day) : undefined)
   return { amount: tariff?.price ?? null, currency, category, is_free: false, reason: tariff ? 'tariff' : 'no_tariff' }
 }
-
-export const normaliseCategory = (category: string): string => category.toLowerCase().replaceAll('-', '_')
 
 /** Prefers the country's own tariff to one for every country, then the latest; `tariffJoin` does the same in SQL. */
 export const chooseTariff = (

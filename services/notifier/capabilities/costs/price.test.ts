@@ -1,13 +1,6 @@
 import t from 'tap'
-import {
-  chooseTariff,
-  findDay,
-  findPrice,
-  normaliseCategory,
-  type PricedMessage,
-  pricedCategories,
-  type Tariff,
-} from './price.ts'
+import { normaliseCategory } from '../../core/messaging-api/read-json.ts'
+import { chooseTariff, findDay, findPrice, type PricedMessage, pricedCategories, type Tariff } from './price.ts'
 
 const tariff = (category: string, country: string, from: string, price: string): Tariff => ({
   ...{ category, country, from, price },

@@ -2,12 +2,12 @@ import { pollWorker } from '@courier/shared/poll-worker.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import t from 'tap'
-import { phoneNumberId, until } from '../../test/fixture.ts'
-import { orderEvent } from '../../test/orders-stand-in.ts'
-import { callMe, cancel, confirm, customer, prepare, waybill } from '../../test/replies-fixture.ts'
-import type { Tx } from '../database/tables.ts'
-import { deliverActions } from '../events/deliver-actions.ts'
-import { insertPresses } from './queries.ts'
+import { insertPresses } from './core/customer-actions/queries.ts'
+import type { Tx } from './core/database/tables.ts'
+import { deliverActions } from './core/events/deliver-actions.ts'
+import { phoneNumberId, until } from './test/fixture.ts'
+import { orderEvent } from './test/orders-stand-in.ts'
+import { callMe, cancel, confirm, customer, prepare, waybill } from './test/replies-fixture.ts'
 
 t.test('a button acts once, however often it is pressed, and the customer gets its outcome as a text', async t => {
   const { orders, control, offer, settled, texted, texts, heard, counted, call, log } = await prepare(t)

@@ -1,13 +1,13 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import t from 'tap'
+import type { Tx } from '../../core/database/tables.ts'
+import { applyAnnounced, applyDueCategories, reportCategories } from '../../core/templates/category-changes.ts'
 import { messageTo, until } from '../../test/fixture.ts'
 import { orderEvent } from '../../test/orders-stand-in.ts'
 import { build } from '../../test/portal.ts'
 import { giveRules } from '../../test/rules-of-demo.ts'
-import type { Tx } from '../database/tables.ts'
-import { applyBudget } from '../provisioning/apply-costs.ts'
-import { applyAnnounced, reportCategories } from '../templates/category-changes.ts'
+import { applyBudget } from './apply.ts'
 import { checkBudgets } from './budget.ts'
 
 const wabaId = '102290129340398'
@@ -30,6 +30,7 @@ const logger = pino({}, { write: line => log.push(JSON.parse(line).msg) })
 const check = async () => {
   log.length = 0
   await rows('update budgets set checked_at = null')
+  await applyDueCategories(pool, logger)
   await checkBudgets(pool, logger)
   return log.join()
 }
@@ -74,6 +75,7 @@ t.test('sums a month and warns once, however many processes check it', async t =
   t.equal(await check(), '')
   t.match(await budget(), { spent: '8', warned_at: String, marketing_paused: false })
   await spend(1)
+  await applyDueCategories(pool, logger)
   await checkBudgets(pool, logger)
   t.match(await budget(), { spent: '8' }, 'within a minute the month is not summed again')
   const metrics = await app.inject('/metrics')
@@ -220,6 +222,7 @@ t.test('applies an announced change of category once when its time comes, withou
   t.strictSame(await apply(), [], 'the change lies ahead')
   await rows(`update templates set category_at = now() - interval '1 second' where category_at > now()`)
   log.length = 0
+  await applyDueCategories(pool, logger)
   await checkBudgets(pool, logger)
   t.ok(log.includes('template.category_changed'))
   t.equal(await category(), 'MARKETING')

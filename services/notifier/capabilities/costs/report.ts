@@ -2,7 +2,7 @@ import { query } from '@courier/shared/postgres/database.ts'
 import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type RawBuilder, sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
+import type { Tx } from '../../core/database/tables.ts'
 import { tariffJoin } from './queries.ts'
 
 export const costGroups = ['day', 'template', 'merchant', 'category'] as const

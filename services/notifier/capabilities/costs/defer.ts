@@ -1,21 +1,52 @@
-import { type Tx, toColumns } from '../database/tables.ts'
-import type { DueMessage } from './message.ts'
+import type { ChannelRef } from '../../core/channels/secrets.ts'
+import { prepared, type Tx, toColumns } from '../../core/database/tables.ts'
+import { isPlain } from '../../core/messaging-api/message-template.ts'
+import type { Admission } from '../../core/sending/admission.ts'
+import type { DueMessage } from '../../core/sending/message.ts'
 
 export const waitsForBudget = "waits: the month's budget is used up"
 
-export const budgetSeconds = 600
+/** Is the longest that a message waits once the budget allows it again. */
+const budgetSeconds = 600
 
 /** Limits the messages of one number that a statement defers. */
 const maxDeferred = 10_000
 
 /**
- * Returns the messages that may be sent. Defers those that wait for the budget, with similar ones that are due on the
- * same number, before they cost a token or a recipient's slot: messages that may be sent do not queue behind them.
- * A deferral is not an attempt.
+ * Defers the messages that wait for the budget, with similar ones that are due on the same number, before they cost a
+ * token or a recipient's slot: messages that may be sent do not queue behind them.
  */
-export const deferForBudget = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
-  const waiting = due.filter(({ templateHold }) => templateHold === 'budget')
-  if (waiting.length === 0) return [...due]
+export const admitWithinBudget: Admission = async (tx, numbers) => {
+  const paused = new Set((await findPaused(tx, numbers)).map(toKey))
+  if (paused.size === 0) return {}
+  const isWaiting = ({ template, waybillNumber, ...message }: DueMessage): boolean =>
+    waybillNumber === null &&
+    !isPlain(template) &&
+    paused.has(toKey({ ...message, name: template.name, language: template.language.code }))
+  return {
+    defer: async due => {
+      const waiting = due.filter(isWaiting)
+      if (waiting.length > 0) await postpone(tx, waiting)
+      return due.filter(message => !waiting.includes(message))
+    },
+  }
+}
+
+type PausedTemplate = ChannelRef & { readonly name: string; readonly language: string }
+
+const toKey = ({ tenant, phoneNumberId, name, language }: PausedTemplate): string =>
+  JSON.stringify([tenant, phoneNumberId, name, language])
+
+const findPaused = (tx: Tx, numbers: readonly ChannelRef[]): Promise<PausedTemplate[]> => {
+  const [tenants, ids] = toColumns(numbers, 'tenant', 'phoneNumberId')
+  return prepared<PausedTemplate>(tx, 'find_paused')`
+    select tenant_id as tenant, phone_number_id as "phoneNumberId", t.name, t.language
+    from unnest(${tenants}::text[], ${ids}::text[]) as number (tenant_id, phone_number_id)
+      join channels c using (tenant_id, phone_number_id) join templates t using (tenant_id, waba_id)
+    where t.budget_paused_at is not null and t.held_at is null`
+}
+
+const postpone = async (tx: Tx, waiting: readonly DueMessage[]): Promise<void> => {
   const numbers = [...new Map(waiting.map(message => [`${message.tenant} ${message.phoneNumberId}`, message])).values()]
   await tx.client.query({
     name: 'keep_budget',
@@ -58,5 +89,4 @@ export const deferForBudget = async (tx: Tx, due: readonly DueMessage[]): Promis
       waitsForBudget,
     ],
   })
-  return due.filter(({ templateHold }) => templateHold !== 'budget')
 }
