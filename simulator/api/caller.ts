@@ -42,13 +42,15 @@ export const findNumber = (world: World, request: FastifyRequest, id: string, sc
   return number
 }
 
+export const isAccount = (world: World, id: string): boolean =>
+  world.accounts.numbers.values().some(number => number.waba_id === id)
+
 /** Throws unless the token may manage the account: 100/33 for an unknown account, 200 if the token lacks the right. */
 export const checkAccount = (world: World, request: FastifyRequest, wabaId: string): void => {
   // A GET of an account without a token gets this error (docs/contributors/messaging-api.md#error-table).
   if (request.headers.authorization === undefined) throw new GraphError(200, { message: '(#200) Provide valid app ID' })
   const token = findToken(world, request)
-  if (!world.accounts.numbers.values().some(number => number.waba_id === wabaId))
-    throw objectMissing(request.method, wabaId)
+  if (!isAccount(world, wabaId)) throw objectMissing(request.method, wabaId)
   if (!token.waba_ids.includes(wabaId) || !token.scopes.includes('whatsapp_business_management'))
     throw new GraphError(200)
 }

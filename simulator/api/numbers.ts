@@ -3,7 +3,7 @@ import type { AccessToken, PhoneNumber } from '../accounts/account.ts'
 import type { Behaviour } from '../basics/behaviour.ts'
 import { GraphError, parameterRequired, readFields } from '../graph/errors.ts'
 import type { World } from '../world/world.ts'
-import { findNumber, findToken, findTokenError } from './caller.ts'
+import { checkAccount, findNumber, findToken, findTokenError, isAccount } from './caller.ts'
 import { respond } from './respond.ts'
 
 interface OfNumber {
@@ -23,6 +23,12 @@ export const numberRoutes: FastifyPluginAsync<{ world: World }> = async (app, { 
   })
 
   app.get<OfNumber>('/:id', (request, reply) => {
+    if (isAccount(world, request.params.id)) {
+      checkAccount(world, request, request.params.id)
+      // See docs/contributors/messaging-api.md#numbers-and-tokens: an account without a payment method lacks the field.
+      const funding = world.behaviour.payment_method && { primary_funding_id: '6502480000000001' }
+      return respond(world, request, reply, () => ({ id: request.params.id, ...funding }))
+    }
     const number = findNumber(world, request, request.params.id, 'whatsapp_business_management')
     const known = listFields(number, world.behaviour)
     const names = readFields(request.query.fields ?? defaultFields, 'WhatsAppBusinessPhoneNumber', Object.keys(known))

@@ -6,7 +6,7 @@ import { GraphError, parameterRequired } from '../graph/errors.ts'
 import { askNumber, type MessageBody } from '../messages/bodies.ts'
 import { type Message, makeMessageId } from '../messages/message.ts'
 import { isUserId } from '../messages/people.ts'
-import { isOpen, planStatuses, reportStatus, writeWindowKey } from '../world/report.ts'
+import { isOpen, isUnpaid, planStatuses, reportStatus, writeWindowKey } from '../world/report.ts'
 import type { World } from '../world/world.ts'
 import { findNumber } from './caller.ts'
 import { checkParameters } from './check-parameters.ts'
@@ -41,7 +41,7 @@ export const sendRoutes: FastifyPluginAsync<{ world: World }> = async (app, { wo
         // See docs/contributors/messaging-api.md#several-responders: a service message takes the conversation over.
         if (!message.template) world.others.delete(writeWindowKey(sender.phone_number_id, message.to))
         if (exceedsPortfolio(world, message)) reportStatus(world, message, 'failed', aboveLimit)
-        else planStatuses(world, message)
+        else if (!isUnpaid(world, message)) planStatuses(world, message)
       }
       const user = { input: body.recipient, user_id: body.recipient }
       // See docs/contributors/messaging-api.md#accepted.

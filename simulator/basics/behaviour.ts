@@ -40,6 +40,16 @@ export const Behaviour = closed(
     prices: oneOf(['2026-10', '2025-07'], {
       description: 'The prices in force: since October 2026 or, as before, with utility messages free in open windows.',
     }),
+    payment_method: Type.Boolean({
+      description:
+        'True if the accounts have a payment method. Without one, free-form messages above the free ones are accepted and not delivered.',
+    }),
+    free_service_messages: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      description: 'The free-form messages of a number and month that cost nothing.',
+      must: 'be a whole number, 0 to 1000000',
+    }),
     webhook_fields: Type.Array(Type.String({ maxLength: 100 }), {
       maxItems: 100,
       description: 'The fields that the app is subscribed to; others send no webhook.',
@@ -58,6 +68,8 @@ export const defaultBehaviour: Behaviour = {
   portfolio_limit: 0,
   people: 'phones',
   prices: '2026-10',
+  payment_method: true,
+  free_service_messages: 1000,
   webhook_fields: [
     ...['messages', 'standby', 'messaging_handovers', 'calls', 'smb_message_echoes', 'user_preferences'],
     ...['message_template_status_update', 'template_category_update', 'message_template_quality_update'],

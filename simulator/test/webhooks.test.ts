@@ -42,6 +42,25 @@ t.test('before October 2026 utility messages are free for a person who wrote, an
   t.strictSame([...new Set(types)].sort(), ['94771234567 free_customer_service', '94772222222 regular'])
 })
 
+t.test('without a payment method, replies above the free ones are accepted and not delivered', async t => {
+  const callback = await receiveWebhooks(t)
+  const behaviour = { webhook_url: callback.url, delay_factor: 0, payment_method: false, free_service_messages: 1 }
+  const { send, control, awaitIdle } = await build(t, { behaviour })
+  control.inbound({ from: '+94771234567', text: 'Hello' })
+  const reply = { messaging_product: 'whatsapp', to: '94771234567', type: 'text', text: { body: 'Yes' } }
+  const sent = [await send(reply), await send(reply), await send(message({ to: '94771234567' }))]
+  await awaitIdle()
+  const delivered = callback.statuses().flatMap(({ status, id }) => (status === 'delivered' ? [id] : []))
+  t.strictSame(
+    sent.map(({ status, body }) => [status, delivered.includes(body.messages[0].id)]),
+    [
+      [200, true],
+      [200, false],
+      [200, true],
+    ],
+  )
+})
+
 t.test('since October 2026 the first thousand replies of a month are free, and nothing else', async t => {
   const callback = await receiveWebhooks(t)
   const behaviour = { webhook_url: callback.url, throughput_per_second: 0, delay_factor: 0 }

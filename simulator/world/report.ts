@@ -26,8 +26,6 @@ export const reportStatus = (world: World, message: Message, status: StatusWord,
   world.callback.send(message.phoneNumberId, { status: event })
 }
 
-const freeServiceMessages = 1000
-
 /**
  * Returns true for a message that costs nothing (docs/contributors/messaging-api.md#pricing): with the prices of before
  * October 2026 a utility template within an open window, since then the first service messages of a number and month.
@@ -41,9 +39,16 @@ const isFree = (world: World, message: Message): boolean => {
   const key = `${phoneNumberId} ${new Date(acceptedAt).toISOString().slice(0, 7)}`
   const counted = world.serviceMessages.get(key) ?? new Set<string>()
   world.serviceMessages.set(key, counted)
-  if (counted.size < freeServiceMessages) counted.add(message.id)
+  if (counted.size < world.behaviour.free_service_messages) counted.add(message.id)
   return counted.has(message.id)
 }
+
+/** Returns true for a message that is accepted and never delivered, because nobody can be charged for it. */
+export const isUnpaid = (world: World, message: Message): boolean =>
+  !world.behaviour.payment_method &&
+  world.behaviour.prices !== '2025-07' &&
+  findPriceCategory(message) === 'service' &&
+  !isFree(world, message)
 
 const windowMs = 86_400_000
 export const writeWindowKey = (phoneNumberId: string, person: string): string => `${phoneNumberId} ${person}`

@@ -4,8 +4,11 @@ import { listMissingFixes } from '@courier/shared/security-fixes.ts'
 import { judgeNumber, judgeToken, wordFailure } from '../../core/channels/health.ts'
 import { type ChannelDependencies, createAppSecretLister } from '../../core/channels/secrets.ts'
 import { findSilentSince } from '../../core/channels/silent.ts'
-import { type Channel, noToken, readWithToken } from '../../core/channels/view.ts'
+import { noToken, readWithToken } from '../../core/channels/view.ts'
 import { findTenant } from '../../core/conversations/queries.ts'
+import { findBillingRule } from '../costs/billing-rules.ts'
+import { findDay, findPrice } from '../costs/price.ts'
+import { countService, findTariffs } from '../costs/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { findPrice } from '../costs/price.ts'
 import { findTariffs } from '../costs/queries.ts'
@@ -22,6 +25,7 @@ import {
   judgeStatuses,
   judgeSubscription,
   judgeTemplates,
+  judgeTexts,
   judgeUpdates,
   type Line,
 } from './lines.ts'
@@ -46,8 +50,8 @@ export const diagnose = async (
     readStored(tx, dependencies, tenant, phoneNumberId),
   )
   if (!stored) return undefined
-  const { channel, accessToken, appSecret, signals, silentSince, rules, unapproved, price, now } = stored
-  const asked = accessToken === undefined ? [] : await askApi(dependencies, channel, accessToken, appSecret, now)
+  const { accessToken, signals, silentSince, rules, unapproved, price } = stored
+  const asked = accessToken === undefined ? [] : await askApi(dependencies, stored, accessToken)
   const lines: Line[] = accessToken === undefined ? [{ check: 'token', state: 'wrong', text: noToken }] : asked
   const known: Line[] = [
     { check: 'signature', ...judgeSignature(signals) },
@@ -66,6 +70,8 @@ const readStored = async (tx: Tx, { keyring }: DoctorDependencies, tenant: strin
   if (!known) return undefined
   const now = new Date()
   const settings = await findTenant(tx, tenant)
+  const tariffs = await findTariffs(tx, tenant)
+  const { freeServiceMessages: free } = findBillingRule(findDay(now, tariffs.timeZone))
   const next = { category: 'utility', country: settings?.country, at: now, isWindowOpen: false }
   return {
     channel: known.channel,
@@ -76,24 +82,26 @@ const readStored = async (tx: Tx, { keyring }: DoctorDependencies, tenant: strin
     silentSince: await findSilentSince(tx, tenant, phoneNumberId),
     rules: await countRules(tx, tenant),
     unapproved: await listUnapproved(tx, tenant, phoneNumberId),
-    price: findPrice(await findTariffs(tx, tenant), next),
+    texts: { sent: free > 0 ? await countService(tx, tenant, phoneNumberId) : 0, free },
+    price: findPrice(tariffs, next),
   }
 }
 
+type Stored = NonNullable<Awaited<ReturnType<typeof readStored>>>
+
 const askApi = async (
   { api, publicUrl }: DoctorDependencies,
-  channel: Channel,
+  { channel, appSecret, texts, now }: Pick<Stored, 'channel' | 'appSecret' | 'texts' | 'now'>,
   accessToken: string,
-  appSecret: string | undefined,
-  now: Date,
 ): Promise<Line[]> => {
   const { phone_number_id: id, waba_id: wabaId } = channel
-  const [number, token, callback, limit, apps] = await Promise.all([
+  const [number, token, callback, limit, apps, payment] = await Promise.all([
     api.phoneNumber({ accessToken }, id),
     api.debugToken({ accessToken }),
     api.callback({ accessToken }, id),
     api.portfolio({ accessToken }, id),
     wabaId === null ? undefined : api.subscribedApps({ accessToken }, wabaId),
+    wabaId === null ? undefined : api.paymentMethod({ accessToken }, wabaId),
   ])
   const appId = token.kind === 'received' ? token.value.app_id : null
   const fields = appId && appSecret ? await api.subscribedFields(appId, appSecret) : undefined
@@ -108,6 +116,7 @@ const askApi = async (
     { check: 'fields', ...judgeFields(fields) },
     { check: 'version', state: version.isLate ? 'warning' : 'ok', text: version.text },
     { check: 'limit', ...judgeLimit(limit, channel.messaging_limit?.used ?? 0) },
+    { check: 'texts', ...judgeTexts(texts, payment) },
   ]
 }
 

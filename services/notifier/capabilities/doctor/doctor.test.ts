@@ -8,6 +8,8 @@ import { envelope, inbound, postWebhook, status } from '../../test/webhooks-fixt
 import type { Line } from './lines.ts'
 import { judgeVersion } from './version.ts'
 
+const scopes = ['whatsapp_business_management', 'whatsapp_business_messaging'] as const
+
 const account = '102290129340398'
 const publicUrl = 'https://notifier.courier.example'
 const channel = `/api/channels/${phoneNumberId}`
@@ -179,6 +181,35 @@ t.test('shows how many people the portfolio may still reach', async t => {
     state: 'ok',
     text: 'Templates reached 200 of the 2000 people whom the portfolio may reach in 24 hours.',
   })
+})
+
+t.test('the free texts of the month are counted, with what happens above them', async t => {
+  const { call, control, diagnose, rows } = await prepare(t)
+  const deliver = (count: number, number = phoneNumberId) =>
+    rows(
+      `insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, template,
+          phone_number_id)
+        select 'demo', gen_random_uuid()::text, n::text, now(), 'service', true, '', $2 from generate_series(1, $1) n
+        returning message_id`,
+      [count, number],
+    )
+  await deliver(300, '999')
+  t.match((await diagnose()).texts, {
+    state: 'ok',
+    text: '0 of the 1000 free texts of the number and month were delivered. Further ones cost the rate of utility messages.',
+  })
+  await deliver(799)
+  t.equal((await diagnose()).texts.state, 'ok')
+  await deliver(1)
+  t.match((await diagnose()).texts, { state: 'warning', text: /^800 of the 1000/ })
+  control.behave({ payment_method: false })
+  t.match((await diagnose()).texts, { state: 'warning', text: /no payment method.*does not deliver them: add one/ })
+  control.putToken({ access_token: 'demo-access-token', scopes: ['whatsapp_business_messaging'] })
+  t.match((await diagnose()).texts, { state: 'warning', text: /Whether the account has a payment method is unknown/ })
+  control.putToken({ access_token: 'demo-access-token', scopes: [...scopes] })
+  await call('PUT', channel, { waba_id: null })
+  await rows(`update message_prices set priced_at = now() - interval '40 days' returning message_id`)
+  t.match((await diagnose()).texts.text, /^0 of the 1000/, 'of another month')
 })
 
 t.test('the version is judged by the one that serves, ninety days before it ends', t => {

@@ -23,6 +23,7 @@ export const checks = [
   'limit',
   'templates',
   'price',
+  'texts',
   'updates',
 ] as const
 const states = ['ok', 'warning', 'wrong'] as const
@@ -167,6 +168,25 @@ export const judgePrice = ({ amount, currency }: { amount: string | null; curren
   amount === null
     ? warning('The price of the next message is unknown: add a tariff for utility messages.')
     : ok(`The next utility message costs ${amount} ${currency}.`)
+
+/** Words how many of the month's free texts were delivered, and what happens to those above. */
+export const judgeTexts = (
+  { sent, free }: { sent: number; free: number },
+  payment: Received<boolean> | Failed | undefined,
+): Result => {
+  if (free === 0) return ok('Texts cost nothing.')
+  const count = `${sent} of the ${free} free texts of the number and month were delivered.`
+  if (payment?.kind !== 'received')
+    return warning(
+      `${count} Whether the account has a payment method is unknown: without one, further texts are accepted and not delivered. ${payment ? wordFailure(payment) : 'The channel has no waba_id.'}`,
+    )
+  if (!payment.value)
+    return warning(
+      `${count} The account has no payment method, so that the API accepts further texts and does not deliver them: add one in the business suite.`,
+    )
+  const text = `${count} Further ones cost the rate of utility messages.`
+  return sent < free * nearlyUsed ? ok(text) : warning(text)
+}
 
 /** Words what Node, Postgres and the table of fixes lack. */
 export const judgeUpdates = (missing: readonly string[]): Result =>

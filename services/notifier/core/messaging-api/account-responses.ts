@@ -121,6 +121,12 @@ export const readCallback = (body: unknown): { url: string | null } | undefined 
   return { url: toLine(phone_number) ?? toLine(whatsapp_business_account) ?? toLine(application) }
 }
 
+/** Reads whether an account has a payment method: an account without one lacks the field. */
+export const readPaymentMethod = (body: unknown): boolean | undefined => {
+  const { id, primary_funding_id } = toRecord(body)
+  return matchText(id, /^\d{1,64}$/) === undefined ? undefined : toLine(primary_funding_id) !== null
+}
+
 export const readSubscribedApps = (body: unknown): string[] | undefined => {
   const { data } = toRecord(body)
   if (!Array.isArray(data)) return undefined

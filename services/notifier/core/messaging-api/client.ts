@@ -5,6 +5,7 @@ import {
   phoneNumberFields,
   portfolioFields,
   readCallback,
+  readPaymentMethod,
   readPhoneNumber,
   readPortfolio,
   readSubscribedApps,
@@ -102,6 +103,9 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
     /** Reads the ids of the apps that get the webhooks of an account. */
     subscribedApps: (credentials: Credentials, wabaId: string) =>
       request(credentials, `${pathTo(wabaId)}/subscribed_apps`, readSubscribedApps),
+    /** Reads whether an account has a payment method, which the API does not say to every app. */
+    paymentMethod: (credentials: Credentials, wabaId: string) =>
+      request(credentials, `${pathTo(wabaId)}?fields=primary_funding_id`, readPaymentMethod),
     /** Reads the fields of accounts to which an app is subscribed. The API takes no other token here than the app's. */
     subscribedFields: (appId: string, appSecret: string) =>
       request({ accessToken: `${appId}|${appSecret}` }, `${pathTo(appId)}/subscriptions`, readSubscribedFields),
