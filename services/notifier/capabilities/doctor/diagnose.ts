@@ -6,12 +6,10 @@ import { type ChannelDependencies, createAppSecretLister } from '../../core/chan
 import { findSilentSince } from '../../core/channels/silent.ts'
 import { noToken, readWithToken } from '../../core/channels/view.ts'
 import { findTenant } from '../../core/conversations/queries.ts'
+import type { Tx } from '../../core/database/tables.ts'
 import { findBillingRule } from '../costs/billing-rules.ts'
 import { findDay, findPrice } from '../costs/price.ts'
 import { countService, findTariffs } from '../costs/queries.ts'
-import type { Tx } from '../../core/database/tables.ts'
-import { findPrice } from '../costs/price.ts'
-import { findTariffs } from '../costs/queries.ts'
 import {
   fromVerdict,
   judgeCallback,
