@@ -1,5 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 
@@ -26,12 +29,18 @@ export const launchBrowser = async (t: Test, ...more: string[]): Promise<Browser
 /** Launches a Chromium whose person forbids every site to store anything. */
 export const launchWithoutStorage = async (t: Test): Promise<BrowserContext> => {
   const profile = { default_content_setting_values: { cookies: 2 } }
-  const folder = t.testdir({ Default: { Preferences: JSON.stringify({ profile }) } })
+  const folder = mkdtempSync(join(tmpdir(), 'courier-test-profile-'))
+  mkdirSync(join(folder, 'Default'))
+  writeFileSync(join(folder, 'Default', 'Preferences'), JSON.stringify({ profile }))
   const context = await chromium.launchPersistentContext(folder, {
     executablePath: String(executablePath),
     args: ['--no-sandbox'],
   })
-  t.teardown(() => context.close())
+  t.teardown(async () => {
+    await context.close()
+    // Chromium still writes to its profile for a moment after it has closed.
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
+  })
   return context
 }
 

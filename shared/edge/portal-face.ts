@@ -102,8 +102,17 @@ const packFile = (extension: string, bytes: Buffer): FaceFile => {
 }
 
 /** Removes the comments that fill whole lines of a module. The lines keep their numbers, which errors name. */
-const removeComments = (code: string): string =>
-  code.replace(/^ *(?:\/\/.*|\/\*\*(?:(?!\*\/)[\s\S])*\*\/)$/gm, comment => comment.replace(/.+/g, ''))
+const removeComments = (code: string): string => {
+  let isInside = false
+  const remove = (line: string): string => {
+    const text = line.trim()
+    const begins = text.startsWith('/**') && (text.endsWith('*/') || !text.includes('*/'))
+    if (!isInside && !begins) return text.startsWith('//') ? '' : line
+    isInside = !text.endsWith('*/')
+    return ''
+  }
+  return code.split('\n').map(remove).join('\n')
+}
 
 const readFaceFile = (path: string): FaceFile => {
   const bytes = readFileSync(path)
