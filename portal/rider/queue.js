@@ -82,6 +82,14 @@ export const undo = async (/** @type {string} */ waybill) => {
   await load()
 }
 
+/** Lists the refused acts: those on this phone, and those of other phones that wait for a decision. */
+export const listRefused = () => {
+  const { list, acts } = state
+  const own = new Set(acts.map(({ id }) => id))
+  const elsewhere = (list?.refused ?? []).filter(({ id }) => !own.has(id))
+  return [...acts.filter(({ state }) => state === 'refused'), ...elsewhere.map(each => ({ ...each, state: 'refused' }))]
+}
+
 const after = { deliver: 'done', fail: 'failed', hand_back: 'gone', take: 'to_do' }
 
 /**

@@ -2,7 +2,7 @@ import { Button } from '../kit/actions.js'
 import { number, t } from '../kit/i18n.js'
 import { html, useEffect, useState } from '../kit/preact.js'
 import { useSession } from '../kit/session.js'
-import { isHeld, isOpen, load, undo, useRider } from './queue.js'
+import { isHeld, isOpen, listRefused, load, undo, useRider } from './queue.js'
 import { inStore, isKept } from './store.js'
 import { sync } from './sync.js'
 import { sumUp } from './words.js'
@@ -42,19 +42,19 @@ export const Strip = () => {
     else load().then(sync)
   }, [token, me?.id])
   const waiting = acts.filter(isOpen)
-  const refused = acts.filter(({ state }) => state === 'refused').length
+  const refused = listRefused().length
   const oldest = Math.min(...[...waiting, ...others].map(({ happened_at }) => Date.parse(happened_at)))
   const days = Math.floor((Date.now() - oldest) / dayMs)
   const say = (/** @type {string} */ key, /** @type {object} */ values = {}) =>
     html`<p class="notice">${t(`rider.${key}`, { ...values })}</p>`
   return html`<div class=${`strip ${waiting.length + others.length > 0 ? 'warn' : 'good'}`}>
-      <a href="#/waiting" role="status">${
+      <span role="status"><a href="#/waiting">${
         waiting.length > 0
           ? t('rider.waits', { count: number(waiting.length) })
           : list && t(isSending ? 'rider.sending' : 'rider.all_sent')
       }
         ${refused > 0 && html` <strong class="wrong">${t('rider.refused', { count: number(refused) })}</strong>`}
-      </a>
+      </a></span>
       ${!isOnline && html`<span>${t('rider.offline')}</span>`}
       ${waiting.length > 0 && token && isOnline && html`<${Button} onClick=${sync}>${t('rider.send_now')}<//>`}
     </div>

@@ -177,16 +177,21 @@ export const sync = async () => {
     isAsked = false
     await run()
   })
-  const { error } = getState()
+  const { acts, error } = getState()
   const seconds = error ? Math.max(retrySeconds, error.againAfter) : readSeconds
+  plan(acts.some(isHeld) ? undoMs : seconds * 1000)
+}
+
+const plan = (/** @type {number} */ ms) => {
   clearTimeout(timer)
-  timer = window.setTimeout(() => document.visibilityState === 'visible' && sync(), seconds * 1000)
+  const isWanted = () => document.visibilityState === 'visible' || getState().acts.some(isOpen)
+  timer = window.setTimeout(() => isWanted() && sync(), ms)
 }
 
 /** Stores acts of one press, and sends them once they can no longer be undone. */
 export const act = async (/** @type {any[]} */ ...acts) => {
   await addActs(...acts)
-  setTimeout(sync, undoMs + 50)
+  plan(undoMs + 50)
 }
 
 /** Sends when the page opens, is seen again and comes online. */

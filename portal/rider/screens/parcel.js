@@ -3,7 +3,7 @@ import { companyMoney, number, day as showDay, smallest, t } from '../../kit/i18
 import { html, useState } from '../../kit/preact.js'
 import { Facts, Field } from '../../kit/ui.js'
 import { isProven, ProofFields } from '../proof.js'
-import { useRider, view } from '../queue.js'
+import { listRefused, useRider, view } from '../queue.js'
 import { act } from '../sync.js'
 import { Badges, Contact } from './list.js'
 
@@ -148,9 +148,9 @@ const Details = ({ parcel }) => {
 
 /** Shows one parcel, with what the rider may do. */
 export const Parcel = ({ params: [waybill = ''], query }) => {
-  const { list, acts } = useRider()
+  const { list } = useRider()
   const parcel = view().parcels.find(({ waybill_number }) => waybill_number === waybill)
-  const again = acts.find(({ id, state }) => id === query.again && state === 'refused')
+  const again = listRefused().find(({ id }) => id === query.again)
   const title = html`<div class="row"><a class="button" href="#/list" aria-label=${t('menu.list')}>←</a>
     <h1 tabindex="-1">${waybill}</h1></div>`
   if (!parcel || !list) return html`${title}<p class="empty">${t('rider.not_here')}</p>`
