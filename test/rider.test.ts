@@ -1,0 +1,366 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { ridersFixture } from '../services/orders/test/riders-fixture.ts'
+import { tenantFile } from '../services/orders/test/tenant.ts'
+import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
+import { waitUntil } from './courier.ts'
+import { confirm, openForm, openParcel, openPhone, signInRider, waitForSent, waitForWorker } from './rider.ts'
+
+t.setTimeout(300_000)
+const site = 'riders.lan'
+const browser = await launchBrowser(t, `--host-resolver-rules=MAP ${site} 127.0.0.1`)
+if (browser) {
+  const proof = { delivered: 'code', above_cod: 50_000, failed: 'photo' }
+  const fixture = await ridersFixture(t, { file: tenantFile({ proof }) })
+  const { app, nimal, sunil, makeReady, assign, staffPost, readList, rows } = fixture
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  let last = 0
+  /** Makes parcels that a rider has. */
+  const give = async (count: number, person = nimal, fields = {}): Promise<string[]> => {
+    const waybills = Array.from({ length: count }, () => `DM${String(++last).padStart(8, '0')}`)
+    await makeReady(waybills, fields)
+    await assign(waybills, person.id)
+    return waybills
+  }
+  const takeAll = async (person = nimal) => {
+    const waybill_numbers = (await readList(person)).parcels.map(
+      (each: { waybill_number: string }) => each.waybill_number,
+    )
+    if (waybill_numbers.length > 0) await staffPost('/order/unassign', { waybill_numbers })
+    await rows(`update rider_acts set decision = 'dismissed', decided_at = now() - interval '8 days',
+      decided_by = 'Dilani' where code is not null and decision is null`)
+  }
+  const readState = async (waybill: string) =>
+    (await rows('select status_key from orders where waybill_number = $1', [waybill]))[0].status_key
+  const listWaybills = (page: Page) =>
+    page
+      .locator('.stops')
+      .first()
+      .locator('.stop')
+      .evaluateAll(all => all.map(one => one.getAttribute('data-waybill')))
+  const shoot = async (t: Test, page: Page, name: string) => {
+    t.ok((await measureWidth(page)) <= 390, `${name} fits 390 px`)
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/rider-${name}.png` })
+    t.strictSame(await findBarriers(page), [], name)
+  }
+
+  t.test('a rider works in three languages, in light and dark, with at most three presses an act', async t => {
+    for (const [language, colorScheme] of [
+      ['en', 'dark'],
+      ['si', 'light'],
+      ['ta', 'light'],
+      ['en', 'light'],
+    ] as const) {
+      await takeAll()
+      const [first = '', second = '', third = ''] = await give(3)
+      const { open, problems } = await openPhone(t, browser, url, language, { colorScheme })
+      const page = await open()
+      await signInRider(page, nimal.email)
+      const show = (screen: string) => shoot(t, page, `${screen}-${language}-${colorScheme}`)
+      await show('list')
+      await openParcel(page, first)
+      await show('parcel')
+      await openForm(page, 'deliver')
+      await show('deliver')
+      await confirm(page)
+      await page.locator('.undo .button').waitFor()
+      await show('undo')
+      await openParcel(page, second)
+      await openForm(page, 'fail')
+      await show('fail')
+      await page.goBack()
+      await openParcel(page, third)
+      await openForm(page, 'hand_back')
+      await show('hand-back')
+      await page.goto(`${url}/rider/#/waiting`)
+      await show('waiting')
+      await page.goto(`${url}/rider/#/scan`)
+      await page.locator('#scan').waitFor()
+      await show('scan')
+      t.strictSame(problems, [])
+    }
+  })
+
+  t.test('an act that is undone within five seconds never leaves', async t => {
+    await takeAll()
+    const [waybill = ''] = await give(1)
+    const { open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    await openParcel(page, waybill)
+    await openForm(page, 'deliver')
+    await confirm(page)
+    await page.getByRole('button', { name: /^Undo/ }).click()
+    await page.locator(`.stop.to_do[data-waybill="${waybill}"]`).waitFor()
+    await page.waitForTimeout(6_000)
+    await waitForSent(page)
+    t.equal(await readState(waybill), 'key_12')
+    t.strictSame(await rows('select * from rider_acts where waybill_number = $1', [waybill]), [])
+  })
+
+  t.test('the list stays in the order into which the rider drags it, also on the next phone', async t => {
+    await takeAll()
+    const [a = '', b = '', c = ''] = await give(3)
+    const { open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    t.strictSame(await listWaybills(page), [a, b, c])
+    const handle = page.locator(`[data-waybill="${c}"] .drag`)
+    const from = await handle.boundingBox()
+    const to = await page.locator(`[data-waybill="${a}"]`).boundingBox()
+    if (!from || !to) throw new Error('the list is not in sight')
+    await page.mouse.move(from.x + 10, from.y + 10)
+    await page.mouse.down()
+    await page.mouse.move(from.x + 10, to.y + 40, { steps: 5 })
+    await page.mouse.up()
+    t.strictSame(await listWaybills(page), [c, a, b])
+    await page.locator(`[data-waybill="${a}"] .drag`).press('ArrowDown')
+    t.strictSame(await listWaybills(page), [c, b, a])
+    await waitForSent(page)
+    const stored = async () =>
+      (await readList(nimal)).parcels.map((each: { waybill_number: string }) => each.waybill_number)
+    await waitUntil('the service has the order', stored, list => String(list) === String([c, b, a]))
+    const other = await openPhone(t, browser, url)
+    const next = await other.open()
+    await signInRider(next, nimal.email)
+    t.strictSame(await listWaybills(next), [c, b, a])
+  })
+
+  t.test('without a network the page opens, and an act waits in sight, through the end of the session', async t => {
+    await takeAll()
+    const [waybill = ''] = await give(1)
+    const { context, open, problems } = await openPhone(t, browser, url)
+    let page = await open()
+    await signInRider(page, nimal.email)
+    await waitForWorker(page)
+    const { token } = JSON.parse(await page.evaluate<string>(`localStorage.getItem('courier.rider')`))
+    await context.setOffline(true)
+    await page.close()
+    page = await open()
+    await openParcel(page, waybill)
+    await openForm(page, 'deliver')
+    await confirm(page)
+    await page.getByText('Waiting to be sent: 1').waitFor()
+    await page.getByText('No network').waitFor()
+    await page.close()
+    await fixture.request('POST', '/api/staff/logout', {}, { token })
+    await context.setOffline(false)
+    page = await open()
+    await page.locator('#password').waitFor()
+    await page.getByText('Waiting to be sent: 1').waitFor()
+    t.equal(await readState(waybill), 'key_12')
+    await page.locator('#password').fill('riders-of-tests')
+    await page.keyboard.press('Enter')
+    await waitForSent(page)
+    t.equal(await readState(waybill), 'key_13')
+    t.strictSame(problems, [])
+  })
+
+  t.test('what another rider did on this phone waits for that rider', async t => {
+    await takeAll()
+    const [waybill = ''] = await give(1)
+    const { context, open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    await waitForWorker(page)
+    await context.setOffline(true)
+    await openParcel(page, waybill)
+    await openForm(page, 'hand_back')
+    await confirm(page)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await context.setOffline(false)
+    await signInRider(page, sunil.email)
+    await page.getByText(`1 entries of ${nimal.name} wait on this phone`).waitFor()
+    await page.waitForTimeout(6_000)
+    t.strictSame(await rows('select * from rider_acts where waybill_number = $1', [waybill]), [])
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    t.equal(await page.getByText(waybill).count(), 0, 'no parcel is left in sight')
+    await signInRider(page, nimal.email)
+    await waitUntil(
+      'the act arrived',
+      () => rows(`select * from rider_acts where waybill_number = $1`, [waybill]),
+      all => all.length === 1,
+    )
+  })
+
+  t.test('the office changes and takes parcels meanwhile: both addresses show, and a refused act stays', async t => {
+    await takeAll()
+    const [moved = '', edited = ''] = await give(2)
+    const { context, open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    await waitForWorker(page)
+    await context.setOffline(true)
+    await openParcel(page, moved)
+    await openForm(page, 'deliver')
+    await confirm(page)
+    await assign([moved], sunil.id)
+    const change = { customer_address: '77 New Street', reason: 'The customer called.' }
+    await fixture.request('PATCH', `/api/staff/order/${edited}`, change, { token: fixture.staffToken })
+    await context.setOffline(false)
+    await page.getByText('Refused: 1').first().waitFor({ timeout: 30_000 })
+    await openParcel(page, edited)
+    await page.getByText('77 New Street').waitFor()
+    await page.getByText('The office changed this parcel').waitFor()
+    await page.reload()
+    await page.locator('.strip a').click()
+    await page.getByText('The office gave this parcel to somebody else.').waitFor()
+    await shoot(t, page, 'refused')
+    t.equal(await readState(moved), 'key_12')
+    await page.getByRole('button', { name: 'Give up' }).click()
+    await page.getByRole('button', { name: 'Really give up?' }).click()
+    await page.getByText('This is being given up.').waitFor()
+    await page.getByRole('heading', { name: 'Refused: 0' }).waitFor({ timeout: 30_000 })
+    t.match(await rows('select decision from rider_acts where waybill_number = $1', [moved]), [
+      { decision: 'dropped' },
+      {},
+    ])
+  })
+
+  t.test('a code that is wrong is refused, and the next try replaces it', async t => {
+    await takeAll()
+    const [waybill = ''] = await give(1, nimal, { cod: 60_000 })
+    const { open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    await openParcel(page, waybill)
+    await openForm(page, 'deliver')
+    t.ok(await page.locator('form .button.primary').isDisabled(), 'the code is needed')
+    await page.locator('#code').fill('000000')
+    await confirm(page)
+    await page.getByText('Refused: 1').first().waitFor({ timeout: 30_000 })
+    await page.locator('.strip a').click()
+    await page.getByText('code is wrong').first().waitFor()
+    await page.getByRole('link', { name: 'Do it again' }).click()
+    await page.locator('#without').fill('The phone of the recipient is off')
+    await confirm(page)
+    await waitForSent(page)
+    t.equal(await readState(waybill), 'key_13')
+    t.equal(await page.getByText(/Refused: [1-9]/).count(), 0)
+  })
+
+  t.test('a photo is made small on the phone, without its metadata, and arrives', async t => {
+    await takeAll()
+    const [waybill = ''] = await give(1)
+    const { open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    // Noise is what compresses least.
+    const large = await page.evaluate<string>(`(async () => {
+      const canvas = new OffscreenCanvas(4000, 3000)
+      const pen = canvas.getContext('2d')
+      for (let n = 0; n < 40000; n++) {
+        pen.fillStyle = 'hsl(' + (n * 137) % 360 + ' 60% ' + (n * 7) % 90 + '%)'
+        pen.fillRect((n * 7919) % 4000, (n * 104729) % 3000, 60, 40)
+      }
+      const file = await canvas.convertToBlob({ type: 'image/jpeg', quality: 0.95 })
+      const bytes = new Uint8Array(await file.arrayBuffer())
+      return Array.from(bytes, byte => String.fromCharCode(byte)).join('')
+    })()`)
+    const place = Buffer.from('GPS 6.0535 N 80.2210 E')
+    const jpeg = Buffer.from(large, 'latin1')
+    const comment = Buffer.concat([Buffer.from([0xff, 0xfe, 0, place.length + 2]), place])
+    const buffer = Buffer.concat([jpeg.subarray(0, 2), comment, jpeg.subarray(2)])
+    await openParcel(page, waybill)
+    await openForm(page, 'fail')
+    t.ok(await page.locator('.stack > .button.big').first().isDisabled(), 'the photo is needed')
+    await page.locator('#photo').setInputFiles({ name: 'door.jpg', mimeType: 'image/jpeg', buffer })
+    await page.locator('img.proof').waitFor({ timeout: 30_000 })
+    await shoot(t, page, 'photo')
+    const [sent] = await Promise.all([
+      page.waitForRequest('**/rider/acts', { timeout: 30_000 }),
+      page.locator('.stack > .button.big').first().click(),
+    ])
+    const photo = Buffer.from(sent.postDataJSON().acts[0].proof.photo, 'base64')
+    t.ok(photo.length <= 200_000, `${buffer.length} bytes became ${photo.length}`)
+    t.notOk(photo.includes('GPS'))
+    const size = await page.evaluate<number[]>(`(async () => {
+      const bytes = Uint8Array.from(atob('${photo.toString('base64')}'), char => char.charCodeAt(0))
+      const { width, height } = await createImageBitmap(new Blob([bytes]))
+      return [width, height]
+    })()`)
+    t.strictSame(size, [1600, 1200])
+    await waitForSent(page)
+    t.equal((await rows('select kind from proofs where waybill_number = $1', [waybill])).length, 1)
+  })
+
+  t.test('two pages of one phone send an act once, and both show it', async t => {
+    await takeAll()
+    const [waybill = ''] = await give(1)
+    const { open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    const other = await open()
+    await other.locator('.totals').waitFor()
+    await openParcel(page, waybill)
+    await openForm(page, 'deliver')
+    await confirm(page)
+    await other.getByText('Waiting to be sent: 1').waitFor()
+    await page.waitForTimeout(5_000)
+    await Promise.all([page, other].map(one => one.evaluate(`dispatchEvent(new Event('online'))`)))
+    await Promise.all([page, other].map(waitForSent))
+    t.equal((await rows('select * from rider_acts where waybill_number = $1', [waybill])).length, 1)
+  })
+
+  t.test('a scanned parcel of nobody can be taken, and one of somebody else says whose it is', async t => {
+    await takeAll()
+    const [strange = ''] = await give(1, sunil)
+    const [free = ''] = await give(1, nimal)
+    await takeAll()
+    const { open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    await page.getByRole('link', { name: 'Scan' }).click()
+    const type = async (text: string) => {
+      await page.locator('#scan').fill(text)
+      await page.keyboard.press('Enter')
+    }
+    await type(strange)
+    await page.getByText(`With ${sunil.name}:`).waitFor()
+    await type('DM99999999')
+    await page.getByText('No parcel has this number.').waitFor()
+    await type(` ${free.toLowerCase()} `)
+    await page.getByText('With nobody:').waitFor()
+    await page.getByRole('button', { name: 'Take it' }).click()
+    await page.locator(`.stop[data-waybill="${free}"]`).getByText('not sent yet').waitFor()
+    await page.locator(`.stop[data-waybill="${free}"] .address`, { hasText: 'Galle' }).waitFor({ timeout: 30_000 })
+    t.strictSame((await readList(nimal)).parcels.length, 1)
+  })
+
+  t.test('on plain http, or where nothing is stored, the page says so and works with a network', async t => {
+    for (const [address, script, says] of [
+      [url.replace('127.0.0.1', site), '', 'it needs an address that begins with https'],
+      [url, 'delete window.indexedDB', 'This browser stores nothing'],
+      [url, 'delete window.BroadcastChannel; delete navigator.__proto__.locks; delete Object.groupBy', ''],
+    ] as const) {
+      await takeAll()
+      const [waybill = ''] = await give(1)
+      const { context, open, problems } = await openPhone(t, browser, address)
+      if (script) await context.addInitScript(script)
+      const page = await open()
+      await signInRider(page, nimal.email)
+      if (says) await page.getByText(says).first().waitFor()
+      await openParcel(page, waybill)
+      await openForm(page, 'deliver')
+      await confirm(page)
+      await waitForSent(page)
+      t.equal(await readState(waybill), 'key_13', script || address)
+      t.strictSame(problems, [])
+    }
+  })
+
+  t.test('a list of 200 parcels draws only the cards near the screen', async t => {
+    await takeAll()
+    await give(200)
+    const { open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    t.equal(await page.locator('.totals dd').first().innerText(), '200')
+    t.ok((await page.locator('.stop').count()) < 60)
+    for (let screens = 0; screens < 60 && (await page.locator('.stop').count()) < 200; screens++) {
+      await page.evaluate('scrollTo(0, document.body.scrollHeight)')
+      await page.waitForTimeout(50)
+    }
+    t.equal(await page.locator('.stop').count(), 200)
+  })
+}
