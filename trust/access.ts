@@ -16,6 +16,9 @@ const open: Readonly<Record<string, string>> = {
   'POST /webhooks/messaging': 'checks the signature itself',
   'POST /api/public/merchant/login': 'creates tokens',
   'POST /api/staff/login': 'creates tokens',
+  'POST /api/staff/sign-in': 'checks the code of a link itself',
+  'POST /api/public/rider/acts': 'checks the token of a deactivated rider itself',
+  'GET /api/public/proof/{tenant}/{waybill}/{id}/{end}/{signature}': 'checks the signature itself',
   'POST /api/public/order/tracking-info': 'public by contract, shows no recipient in full',
 }
 

@@ -71,7 +71,12 @@ const operations: Record<Name, string[]> = {
   riders: [
     ...['assign', 'unassign'].map(what => `POST /api/staff/order/${what}`),
     ...['GET /api/staff/riders', 'GET /api/staff/rider/parcels', 'GET /api/staff/rider/parcels/{waybill}'],
-    ...['POST /api/staff/rider/sequence', 'POST /api/staff/rider/acts'],
+    ...['POST /api/staff/rider/sequence', 'POST /api/staff/rider/acts', 'GET /api/staff/rider-acts'],
+    ...['POST /api/staff/rider-acts/{act_no}/decide', 'POST /api/staff/riders/{rider_id}/sign-in'],
+    ...['GET /api/staff/riders/{rider_id}/sign-ins', 'POST /api/staff/riders/{rider_id}/sign-ins/{token_id}/end'],
+    ...['shop', '/api/staff'].flatMap(side => ['', '/{id}'].map(id => `GET ${side}/order/{waybill}/proofs${id}`)),
+    ...['POST /api/staff/sign-in', 'POST /api/public/rider/acts'],
+    'GET /api/public/proof/{tenant}/{waybill}/{id}/{end}/{signature}',
   ],
   'customer-actions': [
     ...['GET /api/staff/order/requests', 'POST /api/staff/order/requests/{id}/decision'],

@@ -8,7 +8,7 @@ const table: [roles: string[], operations: string[]][] = [
     everyone,
     [
       ...['listAllOrders', 'getAnyOrder', 'getToday', 'listStaffStatuses', 'listStaffCities', 'listMerchants'],
-      'getAnyParcelMoney',
+      ...['getAnyParcelMoney', 'listProofs', 'getProof'],
       ...['listAllFailedDeliveries', 'listStaffFailureReasons'],
       ...['listRateGaps', 'listCustomerRequests', 'listMessages', 'summariseMessages', 'getMessage', 'getTimeline'],
       ...['getConversation', 'listConversations', 'listConversationMessages', 'listTemplates', 'listChannels'],
@@ -32,7 +32,8 @@ const table: [roles: string[], operations: string[]][] = [
       'printAnyLabel',
       'printAnyLabels',
       'printRunSheet',
-      ...['assignParcels', 'unassignParcels', 'listRiders'],
+      ...['assignParcels', 'unassignParcels', 'listRiders', 'listRefusedActs', 'decideAct'],
+      ...['makeSignInLink', 'listSignIns', 'endSignIn'],
     ],
   ],
   [

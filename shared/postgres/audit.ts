@@ -44,7 +44,7 @@ export type Action =
   | `templates.${'synced'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `parcel.${'compensated' | 'assigned' | 'unassigned' | 'taken' | 'handed_back'}`
-  | `act.${'refused' | 'applied' | 'dismissed' | 'dropped'}`
+  | `act.${'refused' | 'decided' | 'dropped'}`
   | `sign_in.${'offered' | 'used' | 'ended'}`
   | `correction.${'made' | 'approved' | 'rejected'}`
   | `bank_account.${'changed' | 'read' | 'confirmed' | 'objected'}`

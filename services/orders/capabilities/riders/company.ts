@@ -14,6 +14,7 @@ export const ProofRules = closed({
     orNull(Type.Integer({ minimum: 0, maximum: 2_147_483_647, must: 'be a whole amount from 0' })),
   ),
   failed: Type.Optional(oneOf(failureProofs)),
+  keep_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650, must: 'be 1 to 3650 days' })),
 })
 export type ProofKind = (typeof deliveryProofs)[number]
 
@@ -32,7 +33,7 @@ export interface Rules {
 export const readRules = async (tx: Tx, tenant: string): Promise<Rules> => {
   const query = { name: 'read_proof_rules', text: 'select proof_rules from tenants where tenant_id = $1' }
   const [row] = await tx.rows<{ proof_rules: string | null }>({ ...query, values: [tenant] })
-  const given: Static<typeof ProofRules> = JSON.parse(row?.proof_rules ?? '{}')
+  const { keep_days: _, ...given }: Static<typeof ProofRules> = JSON.parse(row?.proof_rules ?? '{}')
   return { delivered: 'none', above_cod: null, failed: 'none', ...given }
 }
 

@@ -3,6 +3,7 @@ import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { isOpenSql } from '../../core/statuses/status-queries.ts'
 import type { Refusal, Work } from './acts.ts'
 import { type Image, stripImage } from './images.ts'
 import { type Act, maxProofBytes } from './schema.ts'
@@ -91,12 +92,13 @@ export const readProofImage = async (
   waybill: string,
   id: string,
   onlyApplied: boolean,
-): Promise<Image | undefined> => (await tx.rows<Image>(imageSql, [tenant, waybill, id, onlyApplied]))[0]
+  kind: Kind | null = null,
+): Promise<Image | undefined> => (await tx.rows<Image>(imageSql, [tenant, waybill, id, onlyApplied, kind]))[0]
 
 const imageSql = `
   select type, bytes from proofs join rider_acts act on act.tenant_id = proofs.tenant_id and act.act_no = proofs.act_no
   where proofs.tenant_id = $1 and proofs.waybill_number = $2 and proof_id = $3::bigint and bytes is not null
-    and (not $4::boolean or ${isAppliedSql})`
+    and (not $4::boolean or ${isAppliedSql}) and ($5::text is null or proofs.kind = $5)`
 
 /** Hold for a response that is an image from outside: it is shown as that, and nothing in it runs. */
 export const imageHeaders = {
@@ -107,6 +109,17 @@ export const imageHeaders = {
   'cross-origin-resource-policy': 'cross-origin',
 }
 
-/** Deletes proofs that are older than the company keeps them. */
-export const deleteOldProofs = (days: number) =>
-  deleteWhere('proofs', `taken_at < now() - interval '${Math.floor(days)} days'`)
+/** Deletes proofs that are older than the company keeps them, by the time when they came. */
+export const deleteOldProofs = deleteWhere(
+  'proofs',
+  `act_no in (
+    select act_no from rider_acts where tenant_id = $1 and received_at < now() - make_interval(days => (
+      select coalesce((proof_rules::jsonb->>'keep_days')::int, 90) from tenants where tenant_id = $1)))`,
+)
+
+const endedSql = `assigned_at < now() - interval '90 days' and exists (
+    select from orders where orders.tenant_id = $1 and orders.waybill_number = rider_parcels.waybill_number
+      and not (${isOpenSql}))`
+/** Deletes who had parcels that ended; their changes stay. */
+export const deleteOldParcels = deleteWhere('rider_parcels', endedSql)
+export const deleteOldLinks = deleteWhere('sign_in_links', `expires_at < now() - interval '40 days'`)

@@ -37,7 +37,7 @@ const StaffLogin = Type.Object(loginFields, {
   examples: [{ email: 'dispatcher@courier.example', password: 'a-long-password' }],
 })
 
-const LoggedInStaff = component('LoggedInStaff', {
+export const LoggedInStaff = component('LoggedInStaff', {
   message: Type.Literal('success'),
   token: Type.String({ description: 'The bearer token for further requests, to orders and to the notifier.' }),
   expires_at: Type.String({ description: 'The time when the token expires.' }),
