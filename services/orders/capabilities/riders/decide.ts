@@ -91,8 +91,8 @@ const decide = async (
 }
 
 const waitingSql = `
-  select act_id as id, kind, waybill_number, rider_id::text, coalesce(${findName('rider_id')}, '') as rider, happened_at,
-    fields, decision
+  select act_id as id, kind, waybill_number, rider_id::text, coalesce(${findName('rider_id')}, '') as rider,
+    happened_at, fields, decision
   from rider_acts where tenant_id = $1 and act_no = $2::bigint and code is not null for update`
 
 const decideSql = `
