@@ -80,6 +80,24 @@ export interface Teardown {
   teardown: (cleanUp: () => unknown) => unknown
 }
 
+declare global {
+  /** Cleans up after the last file of a process that runs a folder. */
+  var endOfProcess: Teardown | undefined
+}
+
+/**
+ * Returns a function that gives all tests of a folder's process one object, which `create` makes at the first call. In a
+ * process of one file, each test gets its own.
+ */
+export const share = <Shared>(create: (end: Teardown) => Shared): ((t: Teardown) => Shared) => {
+  let shared: { it: Shared } | undefined
+  return t => {
+    if (!globalThis.endOfProcess) return create(t)
+    shared ??= { it: create(globalThis.endOfProcess) }
+    return shared.it
+  }
+}
+
 /** Creates a migrated database of `service`, dropped when the test ends. Needs the server that `npm test` starts. */
 export const cloneDatabase = async (t: Teardown, service: Service): Promise<TestDatabase> => {
   if (service === 'orders' && process.argv.includes(onCitus)) {

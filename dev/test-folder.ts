@@ -37,6 +37,9 @@ const runFile = async (file: string, seconds: number): Promise<Outcome> => {
   return { file, seconds: taken, passed, failed, isLast: taken >= seconds }
 }
 
+const cleanUps: (() => unknown)[] = []
+globalThis.endOfProcess = { teardown: cleanUp => cleanUps.unshift(cleanUp) }
+
 t.setTimeout(0)
 giveOwnTest()
 for await (const file of createInterface({ input: process.stdin })) {
@@ -44,3 +47,4 @@ for await (const file of createInterface({ input: process.stdin })) {
   process.stdout.write(`\n${mark}${JSON.stringify(outcome)}\n`)
   if (outcome.isLast) process.exit(1)
 }
+for (const cleanUp of cleanUps) await cleanUp()

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { share, type Teardown } from '../dev/test-database.ts'
 
 interface AxeResult {
   violations: { id: string; impact: string; nodes: { html: string }[] }[]
@@ -15,15 +16,22 @@ const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/
   .find(path => existsSync(path))
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Launches Chromium with more arguments. Where it is not installed, returns undefined and skips the test. */
-export const launchBrowser = async (t: Test, ...more: string[]): Promise<Browser | undefined> => {
-  if (!executablePath) {
-    t.pass('', { skip: 'no Chromium here: name one in CHROME' })
-    return undefined
-  }
-  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', ...more] })
-  t.teardown(() => browser.close())
+const launch = async (end: Teardown, more: readonly string[] = []): Promise<Browser> => {
+  const browser = await chromium.launch({ executablePath: String(executablePath), args: ['--no-sandbox', ...more] })
+  end.teardown(() => browser.close())
   return browser
+}
+
+const shareBrowser = share(end => launch(end))
+
+/**
+ * Returns the Chromium that the tests of this process share, each with contexts of its own, or launches one with more
+ * arguments. Where it is not installed, returns undefined and skips the test.
+ */
+export const launchBrowser = async (t: Test, ...more: string[]): Promise<Browser | undefined> => {
+  if (executablePath) return more.length > 0 ? launch(t, more) : shareBrowser(t)
+  t.pass('', { skip: 'no Chromium here: name one in CHROME' })
+  return undefined
 }
 
 /** Launches a Chromium whose person forbids every site to store anything. */
