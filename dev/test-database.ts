@@ -40,7 +40,8 @@ export const makeTemplates = async (server: string): Promise<void> => {
     const { ownerUrl } = buildAddresses(server, service, formatTestName(service))
     await migrate(ownerUrl, join(root, 'services', service, 'core/database/migrations'), formatTestName(service))
   }
-  for (const chosen of ['all', 'none'] as const) await makeDemo(server, chosen)
+  for (const chosen of ['all', 'none'] as const)
+    for (const demo of ['plain', 'cards'] as const) await makeDemo(server, chosen, demo)
 }
 
 /** Creates the database that the tests on Citus clone, if there is a Citus. */
@@ -54,20 +55,23 @@ type Chosen = 'all' | 'none'
 /** Names the capabilities that the running test loads. `npm test` chooses none for tests of the core, and else all. */
 export const chosenCapabilities: Chosen = process.env.TEST_CAPABILITIES === 'none' ? 'none' : 'all'
 
-const formatDemoName = (chosen: Chosen): string => `${formatTestName('orders')}_${chosen}`
+/** Names a tenant of `demoFiles`. */
+type Demo = 'plain' | 'cards'
 
-/** Creates a database of orders with the tenant of `tenantFile()`, since its passwords take long to hash. */
-const makeDemo = async (server: string, chosen: Chosen): Promise<void> => {
+const formatDemoName = (chosen: Chosen, demo: Demo): string => `${formatTestName('orders')}_${chosen}_${demo}`
+
+/** Creates a database of orders with a tenant of `demoFiles`. */
+const makeDemo = async (server: string, chosen: Chosen, demo: Demo): Promise<void> => {
   const { applyTenant } = await import('../services/orders/core/provisioning/apply.ts')
   const { capabilities, createCompanyFile } = await import('../services/orders/capabilities.ts')
-  const { tenantFile } = await import('../services/orders/test/tenant.ts')
-  const name = formatDemoName(chosen)
+  const { demoFiles } = await import('../services/orders/test/tenant.ts')
+  const name = formatDemoName(chosen, demo)
   const create = formatCreation(name, 'orders', formatTestName('orders'))
   await onServer(server, client => client.query(`drop database if exists ${name} with (force)`))
   await onServer(server, client => client.query(create))
   const companyFile = createCompanyFile(await loadCapabilities(capabilities, chosen))
   const pool = createPool({ url: buildAddresses(server, 'orders', name).url, name: 'test', connections: 1 })
-  await applyTenant(pool, tenantFile(), false, { companyFile }).finally(() => pool.end())
+  await applyTenant(pool, demoFiles[demo], false, { companyFile }).finally(() => pool.end())
 }
 
 /** Connects the superuser to the coordinator of a Citus cluster. */
@@ -110,11 +114,11 @@ export const cloneDatabase = async (t: Teardown, service: Service): Promise<Test
 }
 
 /**
- * Creates a database of orders with the tenant of `tenantFile()`, applied with these capabilities; undefined on Citus,
- * which has no such template.
+ * Creates a database of orders with a tenant of `demoFiles`, applied with these capabilities; undefined on Citus, which
+ * has no such template.
  */
-export const cloneDemo = async (t: Teardown, chosen: Chosen): Promise<TestDatabase | undefined> =>
-  process.argv.includes(onCitus) ? undefined : createDatabase(t, 'orders', formatDemoName(chosen))
+export const cloneDemo = async (t: Teardown, chosen: Chosen, demo: Demo): Promise<TestDatabase | undefined> =>
+  process.argv.includes(onCitus) ? undefined : createDatabase(t, 'orders', formatDemoName(chosen, demo))
 
 /** Creates a database of `service` without tables, dropped when the test ends. */
 export const createEmptyDatabase = (t: Teardown, service: Service): Promise<TestDatabase> =>

@@ -5,14 +5,20 @@ import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
-import { chosenCapabilities, cloneDatabase, cloneDemo, type Teardown } from '../../../dev/test-database.ts'
+import {
+  chosenCapabilities,
+  cloneDatabase,
+  cloneDemo,
+  type Teardown,
+  type TestDatabase,
+} from '../../../dev/test-database.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
 import { capabilities, createCompanyFile } from '../capabilities.ts'
 import type { Capabilities } from '../capability.ts'
 import { createTokenFor } from '../core/access/token-commands.ts'
 import { applyTenant } from '../core/provisioning/apply.ts'
 import type { TenantFile } from '../core/provisioning/tenant-file.ts'
-import { batch, order, tenantFile } from './tenant.ts'
+import { batch, demoFiles, order, tenantFile } from './tenant.ts'
 
 export interface ApiResponse {
   status: number
@@ -44,17 +50,12 @@ export const companyFile = createCompanyFile(loaded)
 /** Creates the application's own pool, for the database at that URL. */
 type PoolOf = (url: string) => Promise<pg.Pool>
 
-/**
- * Builds the orders application on a database of its own, with one tenant and a token of its first merchant. Its relay
- * is not started.
- */
-export const build = async (
-  t: Teardown,
-  { file = tenantFile(), poolOf, ...limits }: { file?: TenantFile; poolOf?: PoolOf } & Partial<OrdersOptions> = {},
+/** Starts the orders application, without its relay, on that database. */
+export const startApplication = async (
+  end: Teardown,
+  database: TestDatabase,
+  { poolOf, ...limits }: { poolOf?: PoolOf } & Partial<OrdersOptions> = {},
 ) => {
-  const isDemo = limits.capabilities === undefined && isDeepStrictEqual(file, tenantFile())
-  const demo = isDemo ? await cloneDemo(t, chosenCapabilities) : undefined
-  const database = demo ?? (await cloneDatabase(t, 'orders'))
   const pool = createPool({ url: database.url, name: 'test', connections: 10 })
   const ordersOptions = {
     pool: (await poolOf?.(database.url)) ?? pool,
@@ -74,7 +75,7 @@ export const build = async (
     ...limits,
   }
   const { app, relay, workers, clients } = await createOrders(ordersOptions)
-  t.teardown(async () => {
+  end.teardown(async () => {
     await app.close()
     await relay.stop()
     for (const worker of workers) await worker.stop()
@@ -83,11 +84,55 @@ export const build = async (
     await ordersOptions.messages.close()
     await pool.end()
   })
+  return {
+    app,
+    relay,
+    /** Is the one worker of all capabilities: the sender of webhooks. */
+    sender: workers[0] as (typeof workers)[number],
+    ordersOptions,
+    pool,
+    database,
+  }
+}
 
-  const apply = (changed: TenantFile) => applyTenant(pool, changed, false, { companyFile })
+/**
+ * Builds the orders application on a database of its own, with one tenant and a token of its first merchant. Its relay
+ * is not started.
+ */
+export const build = async (
+  t: Teardown,
+  { file = tenantFile(), ...options }: { file?: TenantFile; poolOf?: PoolOf } & Partial<OrdersOptions> = {},
+) => {
+  const demos = options.capabilities === undefined ? (['plain', 'cards'] as const) : []
+  const found = demos.find(name => isDeepStrictEqual(file, demoFiles[name]))
+  const demo = found && (await cloneDemo(t, chosenCapabilities, found))
+  const database = demo ?? (await cloneDatabase(t, 'orders'))
+  const application = await startApplication(t, database, options)
+  const apply = (changed: TenantFile) => applyTenant(application.pool, changed, false, { companyFile })
+  if (!demo) await apply(file)
+  /** Returns rows of all tenants, as the superuser sees them. */
+  const rows = async (text: string, values: unknown[] = []) => {
+    const superuser = createPool({
+      url: database.superuserUrl,
+      name: 'test superuser',
+      connections: 1,
+      statementSeconds: 60,
+    })
+    return superuser
+      .query(text, values)
+      .then(result => result.rows)
+      .finally(() => superuser.end())
+  }
+  return { ...application, ...(await createCallers(application, file)), apply, rows }
+}
+
+/** Returns functions that send requests of the tenant of that file, by default with a token of its first merchant. */
+export const createCallers = async (
+  { app, pool }: Pick<Awaited<ReturnType<typeof startApplication>>, 'app' | 'pool'>,
+  file: TenantFile,
+) => {
   const createToken = async (merchant: string, tenant = file.tenant.id): Promise<string> =>
     (await createTokenFor(pool, { tenant, merchant })).token
-  if (!demo) await apply(file)
   const ownToken = await createToken(file.merchants[0]?.email ?? '')
 
   /** Sends any request. */
@@ -122,35 +167,5 @@ export const build = async (
     return response.body.data
   }
 
-  /** Returns rows of all tenants, as the superuser sees them. */
-  const rows = async (text: string, values: unknown[] = []) => {
-    const superuser = createPool({
-      url: database.superuserUrl,
-      name: 'test superuser',
-      connections: 1,
-      statementSeconds: 60,
-    })
-    return superuser
-      .query(text, values)
-      .then(result => result.rows)
-      .finally(() => superuser.end())
-  }
-
-  return {
-    app,
-    relay,
-    /** Is the one worker of all capabilities: the sender of webhooks. */
-    sender: workers[0] as (typeof workers)[number],
-    ordersOptions,
-    pool,
-    database,
-    token: ownToken,
-    createToken,
-    apply,
-    send,
-    bulk,
-    request,
-    book,
-    rows,
-  }
+  return { token: ownToken, createToken, send, bulk, request, book }
 }

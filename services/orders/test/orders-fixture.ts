@@ -1,7 +1,9 @@
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../core/access/token-commands.ts'
+import type { TenantFile } from '../core/provisioning/tenant-file.ts'
 import { type ApiResponse, build, type RequestOptions } from './build.ts'
-import { batch, order, tenantFile } from './tenant.ts'
+import { buildTenant } from './build-tenant.ts'
+import { batch, order, withCards } from './tenant.ts'
 
 const merchant = '/api/public/merchant'
 const riders = ['Nimal', 'Sunil', 'Kasun', 'Amal', 'Ravi', 'Tharindu']
@@ -11,15 +13,25 @@ const riders = ['Nimal', 'Sunil', 'Kasun', 'Amal', 'Ravi', 'Tharindu']
  * send requests about them.
  */
 export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters<typeof build>[1]> = {}) => {
-  const file = options.file ?? tenantFile()
-  for (const merchant of file.merchants) merchant.rate_card = 'standard'
-  const built = await build(t, { ...options, file })
+  const file = withCards(options.file)
+  return addHelpers(await build(t, { ...options, file }), file.tenant.id)
+}
+
+/** Returns the same for a tenant of its own in the application that the tests of this process share. */
+export const tenantFixture = async (t: Teardown, { file }: { file?: TenantFile } = {}) => {
+  const built = await buildTenant(t, { file: withCards(file) })
+  return addHelpers(built, built.tenant)
+}
+
+type Built = Pick<Awaited<ReturnType<typeof build>>, 'bulk' | 'pool' | 'send' | 'createToken' | 'rows'>
+
+const addHelpers = async <Builder extends Built>(built: Builder, tenant: string) => {
   const { bulk, pool, send: request, createToken } = built
-  const staffOf = async (staff = 'Kamal Perera', tenant = file.tenant.id) =>
-    (await createTokenFor(pool, { tenant, staff })).token
+  const staffOf = async (staff = 'Kamal Perera', of = tenant) =>
+    (await createTokenFor(pool, { tenant: of, staff })).token
   const staffToken = await staffOf()
   // These people hold cash.
-  for (const rider of file.tenant.id === 'demo' ? riders : []) await staffOf(rider)
+  for (const rider of tenant.startsWith('demo') ? riders : []) await staffOf(rider)
   const booksToken = await createToken('books@example.com')
 
   const readWaybills = (response: ApiResponse): string[] => {
@@ -51,10 +63,10 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
   /** Returns the company's day today, and the ids of its merchants. */
   const readFacts = async (): Promise<{ today: string; shop: number; books: number }> => {
     const selectId = (email: string) =>
-      `(select merchant_id::float8 from merchants where tenant_id = 'demo' and email = '${email}')`
+      `(select merchant_id::float8 from merchants where tenant_id = '${tenant}' and email = '${email}')`
     const [facts] = await built.rows(
       `select (now() at time zone time_zone)::date::text as today, ${selectId('shop@example.com')} as shop,
-        ${selectId('books@example.com')} as books from tenants where tenant_id = 'demo'`,
+        ${selectId('books@example.com')} as books from tenants where tenant_id = '${tenant}'`,
     )
     return facts
   }

@@ -65,6 +65,15 @@ export const tenantFile = (settings: Partial<TenantFile['tenant']> & Record<stri
   ],
 })
 
+/** Gives all merchants of the file the card. */
+export const withCards = (file = tenantFile()): TenantFile => {
+  for (const merchant of file.merchants) merchant.rate_card = 'standard'
+  return file
+}
+
+/** Holds the tenants of which each run keeps a database to clone, since passwords take long to hash. */
+export const demoFiles = { plain: tenantFile(), cards: withCards() }
+
 /** Lists statuses in which one move cancels, delivers (in part, too) or returns a confirmed order. */
 export const shortStatuses = [
   { key: 'key_1', moves: ['key_2'] },
