@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ordersFixture } from './test/orders-fixture.ts'
+import { tenantFixture } from './test/orders-fixture.ts'
 
-const { get, staffGet, make, move, request } = await ordersFixture(t)
+const { get, staffGet, make, move, request } = await tenantFixture(t)
 
 t.test('a merchant reads its order as it sent it, with names and timeline', async t => {
   await make(['DM00000200'], {

@@ -1,7 +1,9 @@
 import { addAmounts } from '@courier/shared/currency.ts'
 import type { ordersFixture } from './orders-fixture.ts'
 
-type Fixture = Pick<Awaited<ReturnType<typeof ordersFixture>>, 'app' | 'staffToken' | 'staffGet' | 'rows'>
+type Fixture = Pick<Awaited<ReturnType<typeof ordersFixture>>, 'app' | 'staffToken' | 'staffGet' | 'rows'> & {
+  readonly tenant?: string
+}
 // biome-ignore lint/suspicious/noExplicitAny: rows of any list
 type Row = Record<string, any>
 
@@ -22,8 +24,11 @@ export const readPages = async (
 }
 
 /** Reads the lines of a CSV file. */
-export const readCsv = async ({ app, staffToken }: Pick<Fixture, 'app' | 'staffToken'>, path: string) => {
-  const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
+export const readCsv = async (
+  { app, staffToken, tenant = 'demo' }: Pick<Fixture, 'app' | 'staffToken' | 'tenant'>,
+  path: string,
+) => {
+  const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': tenant }
   const { statusCode, payload } = await app.inject({ url: `/api/staff${path}&format=csv`, headers })
   if (statusCode !== 200) throw new Error(payload)
   return payload.split('\r\n').slice(0, -1)

@@ -83,7 +83,7 @@ const addHelpers = async <Builder extends Built>(built: Builder, tenant: string)
   const staffGet = (path: string, options: RequestOptions = {}) =>
     request('GET', `/api/staff${path}`, undefined, { token: staffToken, ...options })
 
-  const helpers = { request, make, makeOfBooks, move, moveAlong, readFacts, cancel, get, staffGet }
+  const helpers = { tenant, request, make, makeOfBooks, move, moveAlong, readFacts, cancel, get, staffGet }
   return { ...built, ...helpers, staffOf, staffToken, booksToken }
 }
 

@@ -2,17 +2,18 @@ import type { ordersFixture } from './orders-fixture.ts'
 
 type Fixture = Pick<Awaited<ReturnType<typeof ordersFixture>>, 'send' | 'rows'> & {
   readonly staffOf: (name: string) => Promise<string>
+  readonly tenant?: string
 }
 
 /**
- * Gives each merchant of the demo a bank account that may be paid. Returns a function that pays invoices in a batch of
+ * Gives each merchant of the tenant a bank account that may be paid. Returns a function that pays invoices in a batch of
  * their own, made and released by two people; it returns the response to the settlement.
  */
-export const preparePayer = async ({ send, rows, staffOf }: Fixture) => {
+export const preparePayer = async ({ send, rows, staffOf, tenant = 'demo' }: Fixture) => {
   const [maker, second] = [await staffOf('Maker'), await staffOf('Second')]
   const post = (path: string, body: object, token = maker) => send('POST', `/api/staff${path}`, body, { token })
   const details = { bank: 'Bank of Ceylon', holder: 'Lanka Shoes', number: '0071234567' }
-  for (const { id } of await rows(`select merchant_id as id from merchants where tenant_id = 'demo'`)) {
+  for (const { id } of await rows('select merchant_id as id from merchants where tenant_id = $1', [tenant])) {
     await post(`/merchant/${id}/bank-account`, details)
     await post(`/merchant/${id}/bank-account/confirm`, { version: 1, number: details.number }, second)
   }

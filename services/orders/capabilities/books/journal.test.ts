@@ -1,6 +1,6 @@
 import t from 'tap'
 import { findContradictions, readCsv, readPages } from '../../test/expect-books.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 
@@ -8,7 +8,7 @@ t.test('the journal names what booked each entry, and how the bank knows it', as
   const money = { payable_when: 'delivered', objection_hours: 0 }
   const file = { ...tenantFile({ money }), statuses: shortStatuses }
   Object.assign(file.merchants[0] ?? {}, { charges_apart: true })
-  const fixture = await ordersFixture(t, { file })
+  const fixture = await tenantFixture(t, { file })
   const { make, move, request, staffOf, staffGet } = fixture
   const pay = await preparePayer(fixture)
   const { today, shop } = await fixture.readFacts()

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { readCsv, readPages } from '../../test/expect-books.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 
 t.test('books', async t => {
-  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
+  const fixture = await tenantFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
   const { make, move, get, staffGet, staffOf, createToken, request, rows } = fixture
   const { today, shop, books } = await fixture.readFacts()
   await make(['DM98000001', 'DM98000002'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })

@@ -2,7 +2,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import type { Tx } from '../../core/database/tables.ts'
 import { findContradictions, readCsv, readPages } from '../../test/expect-books.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from '../money/ledger/check-ledger.ts'
@@ -94,8 +94,8 @@ for (const [currency, month] of Object.entries(months))
     const file = { ...tenantFile({ currency, ...month.terms }), statuses: shortStatuses }
     const [card] = file.rate_cards
     Object.assign(card ?? {}, month.card, { rates: card?.rates.map(rate => ({ ...rate, ...month.rate })) })
-    const fixture = await ordersFixture(t, { file })
-    const { make, move, request, staffOf, staffGet, get, pool, rows } = fixture
+    const fixture = await tenantFixture(t, { file })
+    const { make, move, request, staffOf, staffGet, get, pool, rows, tenant } = fixture
     const { shop, today } = await fixture.readFacts()
     const token = await staffOf('Chamari')
     const pay = await preparePayer(fixture)
@@ -178,10 +178,10 @@ for (const [currency, month] of Object.entries(months))
     await expectStatements()
     t.strictSame(await findContradictions(fixture, '2026-02-01', '2026-02-28'), [])
 
-    while ((await inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))) > 0);
+    while ((await inTenant(pool, tenant, (tx: Tx) => foldDay(tx, tenant))) > 0);
     await expectStatements()
     t.strictSame(await findContradictions(fixture, '2026-02-01', '2026-02-28'), [], 'folded days read the same')
-    t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+    t.strictSame(listFindings(await checkLedger(pool, tenant)), [])
 
     const trial = await readPages(fixture, '/ledger/trial-balance?day=2026-02-28', { rowsOf: data => data.accounts })
     const balances = Object.fromEntries(trial.map(({ account, debit, credit }) => [account, debit - credit]))
@@ -232,10 +232,10 @@ for (const [currency, month] of Object.entries(months))
     for (const [table, set, back, day] of changes) {
       const isMeant = `booked_on = '2026-02-${day}'`
       await rows(`update ${table} set ${set} ${set.includes('where') ? 'and' : 'where'} ${isMeant}`)
-      t.strictSame((await checkLedger(pool, 'demo')).broken_seals, [`2026-02-${day}`], table)
+      t.strictSame((await checkLedger(pool, tenant)).broken_seals, [`2026-02-${day}`], table)
       await rows(`update ${table} set ${back} where ${isMeant}`)
     }
-    t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+    t.strictSame(listFindings(await checkLedger(pool, tenant)), [])
     const [event] = await rows(`select details from log where type = 'invoice.deposited'`)
     t.match(event.details, { total: month.printed, currency })
   })

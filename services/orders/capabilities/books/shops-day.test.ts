@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from '../money/ledger/check-ledger.ts'
@@ -10,8 +10,8 @@ import { checkLedger, listFindings } from '../money/ledger/check-ledger.ts'
 t.test("a shop's day, from 50 parcels to the last cent", async t => {
   const file = { ...tenantFile({ tax_percent: 18, withholding_percent: 2 }), statuses: shortStatuses }
   Object.assign(file.rate_cards[0] ?? {}, { cod_fee_percent: 1, cod_fee_min: 20, return_fee: 150, each_return_kg: 25 })
-  const fixture = await ordersFixture(t, { file })
-  const { make, move, get, request, staffOf, staffGet, pool, rows } = fixture
+  const fixture = await tenantFixture(t, { file })
+  const { make, move, get, request, staffOf, staffGet, pool, rows, tenant } = fixture
   const pay = await preparePayer(fixture)
   const cashier = await staffOf('Chamari')
   const manager = await staffOf('Ruwan')
@@ -147,5 +147,5 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
     )
   const balances = [49, 50, 51, 52, 53].map(index => lines[index].balance.toFixed(2))
   t.strictSame(balances, ['15877.20', '15451.80', '0.00', '525.40', '0.00'])
-  t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+  t.strictSame(listFindings(await checkLedger(pool, tenant)), [])
 })

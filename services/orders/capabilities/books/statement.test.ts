@@ -2,13 +2,13 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import type { Tx } from '../../core/database/tables.ts'
 import { readCsv } from '../../test/expect-books.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { foldDay } from '../money/ledger/fold-and-seal.ts'
 
 t.test('statements', async t => {
-  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
-  const { make, move, staffGet, pool, rows } = fixture
+  const fixture = await tenantFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
+  const { make, move, staffGet, pool, rows, tenant } = fixture
   const { today } = await fixture.readFacts()
   for (const [waybill, day] of [['DM94000001', '2026-02-18'] as const, ['DM94000002', '2026-02-19'] as const]) {
     await make([waybill], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
@@ -30,7 +30,7 @@ t.test('statements', async t => {
     t.match((await statement(query)).body.data, wanted)
     const empty = { opening: 0, closing: 0, days: [] }
     t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty, "the account's first entry came later")
-    while ((await inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))) > 0);
+    while ((await inTenant(pool, tenant, (tx: Tx) => foldDay(tx, tenant))) > 0);
     const { data } = (await statement(query)).body
     t.match(data, { ...wanted, days: [{ ...days[0], seal: /^[0-9a-f]{64}$/ }, days[1]] })
     t.match((await statement('from=2026-01-01&to=2026-01-31')).body.data, empty)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkFile } from '../../core/provisioning/check-file.ts'
 import { companyFile } from '../../test/build.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './ledger/check-ledger.ts'
 
@@ -13,7 +13,7 @@ const inCurrency = (currency: string) => {
 }
 
 t.test('amounts finer than the currency are refused everywhere', async t => {
-  const { make, move, request, staffOf, apply } = await ordersFixture(t, { file: inCurrency('JPY') })
+  const { make, move, request, staffOf, apply } = await tenantFixture(t, { file: inCurrency('JPY') })
   await make(['DM95000001'], { initial_status_key: 'key_2', cod: 500, weight: 1 })
   const collected = { DM95000001: { amount: 499.5, reason: 'Short' } }
   const sentence = 'The amount 499.5 has too many decimals: JPY has none.'
@@ -40,7 +40,7 @@ t.test('amounts finer than the currency are refused everywhere', async t => {
 })
 
 t.test('a company keeps its currency once money is booked', async t => {
-  const { make, move, apply } = await ordersFixture(t, { file: inCurrency('LKR') })
+  const { make, move, apply } = await tenantFixture(t, { file: inCurrency('LKR') })
   await make(['DM95000002'], { initial_status_key: 'key_2', cod: 500, weight: 1 })
   await move(['DM95000002'], 'key_13', { collected_by: 'Nimal' })
   t.strictSame(await apply(inCurrency('KWD')), {
@@ -53,7 +53,7 @@ t.test('a company keeps its currency once money is booked', async t => {
 })
 
 t.test('a handover may exceed ten thousand million, to the last cent', async t => {
-  const { make, move, request, staffOf, rows, pool } = await ordersFixture(t, { file: inCurrency('LKR') })
+  const { make, move, request, staffOf, rows, pool, tenant } = await tenantFixture(t, { file: inCurrency('LKR') })
   const waybills = Array.from({ length: 6 }, (_, n) => `DM9500001${n}`)
   await make(waybills, { initial_status_key: 'key_2', cod: 2_147_483_647, weight: 1 })
   const paid = { amount: 9_999_999_999.99, reason: 'A car' }
@@ -66,5 +66,5 @@ t.test('a handover may exceed ten thousand million, to the last cent', async t =
   const deposit = { amount: sum, bank_reference: 'BOC 1' }
   t.equal((await request('POST', '/api/staff/cash/deposit', deposit, { token })).status, 200)
   t.strictSame(await rows(`select amount from ledger_transfers where debit = 'bank'`), [{ amount: '59999999999.94' }])
-  t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+  t.strictSame(listFindings(await checkLedger(pool, tenant)), [])
 })

@@ -1,14 +1,14 @@
 import { deepStrictEqual } from 'node:assert'
 import t from 'tap'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './ledger/check-ledger.ts'
 
 t.test('the money of a parcel', async t => {
   const file = { ...tenantFile({ money: { objection_hours: 0 } }), statuses: shortStatuses }
-  const fixture = await ordersFixture(t, { file })
-  const { make, move, request, staffOf, get, pool, readFacts } = fixture
+  const fixture = await tenantFixture(t, { file })
+  const { make, move, request, staffOf, get, pool, readFacts, tenant } = fixture
   const payBatch = await preparePayer(fixture)
   const token = await staffOf('Chamari')
   const { today } = await readFacts()
@@ -30,7 +30,7 @@ t.test('the money of a parcel', async t => {
   const expectState = async (waybill: string, wanted: object) =>
     t.match((await get(`/order/finance?waybill_numbers=${waybill}`)).body.data, [wanted])
   t.afterEach(async () => {
-    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+    deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   })
 
   t.test('a delivery that was taken back is not paid with the invoice that takes it and its reversal', async t => {

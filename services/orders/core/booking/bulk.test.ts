@@ -1,9 +1,9 @@
 import t from 'tap'
-import { build } from '../../test/build.ts'
+import { buildTenant } from '../../test/build-tenant.ts'
 import { batch, order } from '../../test/tenant.ts'
 
 t.test('a batch becomes orders with waybills, in the order of the batch', async t => {
-  const { bulk, rows } = await build(t)
+  const { bulk, rows } = await buildTenant(t)
   const response = await bulk(batch([order({ order_no: 'A' }), order({ order_no: 'B' })]))
   t.equal(response.status, 200)
   t.same(response.body, { message: 'Orders Created Successfully', data: ['DM00000001', 'DM00000002'] })

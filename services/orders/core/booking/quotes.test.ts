@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { build } from '../../test/build.ts'
+import { buildTenant } from '../../test/build-tenant.ts'
 import { batch, order, tenantFile } from '../../test/tenant.ts'
 
 const file = tenantFile()
 Object.assign(file.states[1]?.cities[0] ?? {}, { aliases: ['ගාල්ල'] })
-const { bulk, request, createToken } = await build(t, { file })
+const { bulk, request, createToken } = await buildTenant(t, { file })
 const quote = (body: unknown, options = {}) => request('/order/quote', body, options)
 const from = { origin_city_id: '1500' }
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { build } from '../../test/build.ts'
+import { buildTenant } from '../../test/build-tenant.ts'
 import { batch, order } from '../../test/tenant.ts'
 
-const { request, bulk, rows } = await build(t)
+const { request, bulk, rows } = await buildTenant(t)
 const single = (body: unknown, { query = '', key }: { query?: string; key?: string } = {}) =>
   request(`/order/single${query}`, body, key === undefined ? {} : { headers: { 'idempotency-key': key } })
 const countOrders = async (orderNo: string): Promise<number> =>

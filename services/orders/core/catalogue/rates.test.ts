@@ -1,6 +1,7 @@
 import { createPool } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import { build } from '../../test/build.ts'
+import { buildTenant } from '../../test/build-tenant.ts'
 import { refusal } from '../../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../../test/tenant.ts'
 import { applyTenant } from '../provisioning/apply.ts'
@@ -22,7 +23,7 @@ const quote = (delivery_charge: number, fields: Record<string, unknown> = {}) =>
 const dry = { query: '?dry_run=true' }
 
 t.test('the price is stored with the order', async t => {
-  const { bulk, rows } = await build(t)
+  const { bulk, rows } = await buildTenant(t)
   const parcels = [
     { weight: 1 },
     { weight: '1.2' },
@@ -42,7 +43,7 @@ t.test('the price is stored with the order', async t => {
 })
 
 t.test('a dry run returns the prices and writes nothing', async t => {
-  const { bulk, rows } = await build(t)
+  const { bulk, rows } = await buildTenant(t)
   const body = batch([order({ order_no: 'A', weight: 3 }), order({ destination_city_id: 1501, cod: 0 })])
   const options = { ...dry, headers: { 'idempotency-key': 'K' } }
   for (const query of ['?dry_run=true', '?dry_run=1']) {
@@ -60,7 +61,7 @@ t.test('a dry run returns the prices and writes nothing', async t => {
 })
 
 t.test('a dry run finds the errors that a real request would', async t => {
-  const { bulk, rows, createToken } = await build(t)
+  const { bulk, rows, createToken } = await buildTenant(t)
   await bulk(batch([order({ waybill_number: 'DM00000500' })]))
   const known = order({ waybill_number: 'DM00000500' })
   const taken = { 'order_data.1.waybill_number': ['The waybill number has already been taken.'] }
@@ -86,7 +87,7 @@ t.test('a dry run finds the errors that a real request would', async t => {
 })
 
 t.test('a bare dry_run makes a dry run, false and 0 do not, and other words are refused', async t => {
-  const { bulk, rows } = await build(t)
+  const { bulk, rows } = await buildTenant(t)
   for (const query of ['?dry_run=', '?dry_run'])
     t.strictSame((await bulk(batch(), { query })).body.message, 'Nothing was created: this was a dry run', query)
   for (const query of ['?dry_run=false', '?dry_run=0', '?other=1'])

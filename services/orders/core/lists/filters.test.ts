@@ -1,10 +1,10 @@
 import t from 'tap'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
+import { refusal, tenantFixture } from '../../test/orders-fixture.ts'
 import { batch, tenantFile } from '../../test/tenant.ts'
 
 const file = tenantFile()
 file.states.push({ id: 4, name: 'Galle South', cities: [{ id: 4000, name: 'Kotte South' }] })
-const { apply, booksToken, bulk, get, staffGet, make, request, rows, staffToken } = await ordersFixture(t, { file })
+const { apply, booksToken, bulk, get, staffGet, make, request, rows, staffToken } = await tenantFixture(t, { file })
 await make(['DM00000001'], { initial_status_key: 'key_2' })
 await make(['DM00000002'], { destination_city_id: 2101, customer_phone: '0770000102' })
 await rows(`update orders set created_at = '2026-02-01T18:00:00Z' where waybill_number = 'DM00000001'`)

@@ -1,9 +1,9 @@
 import t from 'tap'
-import { build } from '../../test/build.ts'
+import { buildTenant } from '../../test/build-tenant.ts'
 import { batch, order, tenantFile } from '../../test/tenant.ts'
 
 const file = tenantFile()
-const { request, bulk, createToken } = await build(t, { file })
+const { request, bulk, createToken } = await buildTenant(t, { file })
 const create = async (numbers: (string | null)[]): Promise<string[]> =>
   (await bulk(batch(numbers.map(order_no => order({ order_no }))))).body.data
 const lookUp = (body: unknown, token?: string) => request('/order/lookup', body, token === undefined ? {} : { token })

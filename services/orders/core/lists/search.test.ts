@@ -1,9 +1,9 @@
 import t from 'tap'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
+import { refusal, tenantFixture } from '../../test/orders-fixture.ts'
 import { batch, order } from '../../test/tenant.ts'
 import { listPhoneParts } from './search.ts'
 
-const { get, staffGet, bulk, request, make, makeOfBooks, rows } = await ordersFixture(t)
+const { get, staffGet, bulk, request, make, makeOfBooks, rows } = await tenantFixture(t)
 await make(['DM00000001'], { customer_name: 'Nimali Perera', customer_phone: '+94 (77) 123-4567' })
 await make(['DM00000002'], { customer_name: 'ÉLODIE 100%_Sure', customer_phone: '0771234999' })
 await make(['DM00000003'], { customer_name: 'நிமாலி', customer_phone: '0112000000', initial_status_key: 'key_2' })

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
+import { refusal, tenantFixture } from '../../test/orders-fixture.ts'
 
-const { make, makeOfBooks, cancel, request, get, rows, booksToken, staffToken } = await ordersFixture(t)
+const { make, makeOfBooks, cancel, request, get, rows, booksToken, staffToken } = await tenantFixture(t)
 const confirm = (waybill_numbers: unknown, options = {}) =>
   request('POST', '/api/public/merchant/order/confirm', { waybill_numbers }, options)
 const readStatuses = async (waybills: string[]) =>

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { build } from '../../test/build.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { buildTenant } from '../../test/build-tenant.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../../test/tenant.ts'
 
 t.test('finds a waybill number in lower case or with spaces, in every request of the core', async t => {
-  const { request, make, move, cancel, get, staffGet } = await ordersFixture(t)
+  const { request, make, move, cancel, get, staffGet } = await tenantFixture(t)
   const [waybill = '', other = ''] = await make(['DM00000001', 'DM00000002'])
   const typed = ' dm 0000\t0001'
   const path = encodeURIComponent(typed)
@@ -31,7 +31,7 @@ t.test('finds a waybill number in lower case or with spaces, in every request of
 
 t.test('prefers the exact spelling of two numbers that differ in letter case', async t => {
   const manual = (format: string) => tenantFile({ waybills: { mode: 'manual', format } })
-  const { apply, bulk, request } = await build(t, { file: manual('dm##') })
+  const { apply, bulk, request } = await buildTenant(t, { file: manual('dm##') })
   const make = (waybill_number: string) => bulk(batch([order({ waybill_number })]))
   const lookUp = async (typed: string) =>
     (await request('/order/lookup', { waybill_numbers: [typed] })).body.data.map(
