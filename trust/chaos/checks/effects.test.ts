@@ -1,8 +1,9 @@
+import t from 'tap'
 import type { Call } from '../history.ts'
 import { any, change, double, find, isBatch, isKeyed, isMove, later, remove, testChecks } from '../test/spoil.ts'
 import * as effects from './effects.ts'
 
-testChecks(effects, {
+testChecks(t, effects, {
   acknowledgedIsStored: {
     'an order is lost': ({ history, effects }) => remove(effects, ({ name }) => name === find(history, isBatch).name),
     'a move is lost': ({ history, effects }) => remove(effects, ({ name }) => name === find(history, isMove).name),

@@ -1,3 +1,4 @@
+import t from 'tap'
 import type { Evidence, Identity } from '../evidence.ts'
 import { any, change, double, find, pickTwo, remove, swap, testChecks } from '../test/spoil.ts'
 import * as messages from './messages.ts'
@@ -10,6 +11,7 @@ const setIdentity = (evidence: Evidence, changes: Partial<Identity>): void => {
 }
 
 testChecks(
+  t,
   { ...messages, ...people },
   {
     eventsMakeTheirMessagesOnce: {

@@ -1,3 +1,4 @@
+import t from 'tap'
 import type { Evidence, StoredOrder } from '../evidence.ts'
 import { any, change, double, find, isBatch, isQuestion, pickTwo, remove, swap, testChecks } from '../test/spoil.ts'
 import * as feed from './feed.ts'
@@ -11,6 +12,7 @@ const deliver = ({ orders, money }: Evidence, book: (order: StoredOrder) => numb
 }
 
 testChecks(
+  t,
   { ...orders, ...feed },
   {
     ordersAreInFull: { 'an amount differs': ({ orders }) => change(orders, any, { cod: -1 }) },

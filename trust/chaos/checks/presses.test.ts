@@ -1,8 +1,10 @@
+import t from 'tap'
 import { any, change, double, find, isQuestion, isUnconfirmed, remove, testChecks } from '../test/spoil.ts'
 import * as presses from './presses.ts'
 import * as processes from './processes.ts'
 
 testChecks(
+  t,
   { ...presses, ...processes },
   {
     pressesActOnce: {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import t from 'tap'
+import type { Test } from 'tap'
 import type { Check, Evidence, StoredMessage } from '../evidence.ts'
 import type { Call } from '../history.ts'
 
@@ -14,6 +14,7 @@ export const trueHistory = () => Object.fromEntries(lines.map(line => JSON.parse
 
 /** Requires that each check detects every history that is spoiled in one of its ways. */
 export const testChecks = <Name extends string>(
+  t: Test,
   checks: Readonly<Record<Name, Check>>,
   spoils: Readonly<Record<NoInfer<Name>, Spoils>>,
 ): void => {
