@@ -90,8 +90,8 @@ declare global {
 }
 
 /**
- * Returns a function that gives all tests of a folder's process one object, which `create` makes at the first call. In a
- * process of one file, each test gets its own.
+ * Returns a function that gives all tests of a process one object, which `create` makes at the first call. Where the
+ * process runs one file alone, each test gets its own.
  */
 export const share = <Shared>(create: (end: Teardown) => Shared): ((t: Teardown) => Shared) => {
   let shared: { it: Shared } | undefined

@@ -6,8 +6,8 @@ type Fixture = Pick<Awaited<ReturnType<typeof ordersFixture>>, 'send' | 'rows'> 
 }
 
 /**
- * Gives each merchant of the tenant a bank account that may be paid. Returns a function that pays invoices in a batch of
- * their own, made and released by two people; it returns the response to the settlement.
+ * Gives each merchant of the tenant a bank account that may be paid. Returns a function that pays invoices in a batch
+ * of their own, made and released by two people; it returns the response to the settlement.
  */
 export const preparePayer = async ({ send, rows, staffOf, tenant = 'demo' }: Fixture) => {
   const [maker, second] = [await staffOf('Maker'), await staffOf('Second')]
