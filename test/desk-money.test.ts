@@ -16,8 +16,8 @@ if (browser) {
   const waybills = ['DM98000001', 'DM98000002']
   await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
   await move(waybills, 'key_13', { collected_by: 'Nimal' })
-  const [{ invoice_no: no }] = await staff('', { all: true, until: today })
-  await staff(`/${no}/submit`)
+  const [{ id }] = await staff('', { all: true, until: today })
+  const { invoice_no: no } = await staff(`/${id}/submit`)
   const { open, problems } = await openDesk(t, browser, url)
   const page = await open()
 

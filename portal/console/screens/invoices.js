@@ -11,17 +11,19 @@ import { reasonField } from './money.js'
 const kinds = { approved: 'good', deposited: 'good', rejected: 'bad', submitted: 'warn' }
 const states = ['draft', 'submitted', 'approved', 'rejected', 'deposited', 'cancelled']
 const State = ({ of }) => html`<${Badge} kind=${kinds[of] ?? 'neutral'}>${named('invoice', of)}<//>`
-const InvoiceLink = ({ no }) => html`<a href=${`#/invoices/${encodeURIComponent(no)}`}>${no}</a>`
+const InvoiceLink = ({ of: { id, invoice_no: no } }) =>
+  html`<a href=${`#/invoices/${encodeURIComponent(no ?? id)}`}>${no ?? named('invoice', 'draft')}</a>`
 
 const columns = () => [
   column(
     t('invoice.no'),
-    row => html`<${Two} first=${html`<${InvoiceLink} no=${row.invoice_no} />`} second=${row.invoice_ref_no} />`,
+    row => html`<${Two} first=${html`<${InvoiceLink} of=${row} />`} second=${row.invoice_ref_no ?? ''} />`,
   ),
   column(t('merchant'), row => row.merchant_name),
   column(t('invoice.until'), row => row.until),
   column(t('today.parcels'), row => number(row.parcels), 'number'),
-  column(t('invoice.total'), row => companyMoney(row.total), 'number'),
+  column(t('invoice.document'), row => named('document', row.document)),
+  column(t('invoice.total'), row => companyMoney(row.total || row.charges_due), 'number'),
   column(t('status'), row => html`<${State} of=${row.state} />`),
 ]
 
@@ -46,7 +48,7 @@ const List = ({ query }) => {
     <${Panel} title=${t('invoice.make')}><${Make} onDone=${list.reload} /><//>
     <${Panel} title=${t('menu.invoices')}>
       <${Filters} screen="invoices" query=${query} fields=${fields} />
-      <${Rows} of=${list} caption=${t('menu.invoices')} columns=${columns()} id="invoice_no" empty=${t('empty')} />
+      <${Rows} of=${list} caption=${t('menu.invoices')} columns=${columns()} id="id" empty=${t('empty')} />
     <//>`
 }
 
@@ -59,7 +61,7 @@ const steps = {
 }
 
 const Steps = ({ invoice, onDone }) => {
-  const path = `/invoice/${encodeURIComponent(invoice.invoice_no)}`
+  const path = `/invoice/${invoice.id}`
   const post = usePost()
   const mayHold = invoice.lines.some(({ kind }) => kind === 'disputed') || invoice.state === 'cancelled'
   const held = useLive(
@@ -115,14 +117,15 @@ const One = ({ no }) => {
   const found = useLive(signal => callOrders(path, { signal }), 0, [no])
   const waybill = () => column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`)
   const facts = data => ({
-    [t('invoice.total')]: companyMoney(data.total),
+    [t('invoice.document')]: named('document', data.document),
+    [t('invoice.total')]: companyMoney(data.total || data.charges_due),
     [t('invoice.objection_until')]:
       data.state === 'submitted' && data.objection_until && html`<${Time} at=${data.objection_until} />`,
     [t('invoice.until')]: data.until,
     [t('invoice.reference')]: data.bank_reference && `${data.bank_reference}, ${data.paid_on}`,
     [t('failures.reason')]: data.reason,
   })
-  return html`<div class="row"><h1 tabindex="-1">${no}</h1>
+  return html`<div class="row"><h1 tabindex="-1">${found.data?.data.invoice_no ?? named('invoice', 'draft')}</h1>
     ${found.data && html`<${State} of=${found.data.data.state} />`}
       <${Act} run=${() => saveDocument(path, no, 'csv')}>CSV<//>
       <${Act} run=${() => saveDocument(path, no, 'pdf')}>PDF<//></div>

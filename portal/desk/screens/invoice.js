@@ -1,7 +1,7 @@
 import { Act, Button, ErrorText, instead, useAction } from '../../kit/actions.js'
 import { callOrders } from '../../kit/api.js'
 import { Control, usePost } from '../../kit/form.js'
-import { companyMoney, t } from '../../kit/i18n.js'
+import { companyMoney, named, t } from '../../kit/i18n.js'
 import { lineColumns, saveDocument, Versions } from '../../kit/money.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
@@ -11,7 +11,11 @@ import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, useLive } f
  * Shows the actions on an invoice: save it, and approve it while it waits for approval, unless `ticked` parcels are
  * about to be disputed.
  */
-export const Actions = ({ invoice: { invoice_no: number, state, total, charges_due }, ticked = 0, onDone }) => {
+export const Actions = ({
+  invoice: { invoice_no: number, state, total, charges_due, set_off },
+  ticked = 0,
+  onDone,
+}) => {
   const path = `/invoice/${encodeURIComponent(number)}`
   const post = usePost()
   return html`<div class="row">
@@ -19,7 +23,7 @@ export const Actions = ({ invoice: { invoice_no: number, state, total, charges_d
     <${Act} run=${() => saveDocument(path, number, 'csv')}>CSV<//>
     ${
       state === 'submitted' &&
-      (total > 0 || charges_due > 0) &&
+      (total > 0 || charges_due !== 0 || set_off !== 0) &&
       may('approveOwnInvoice') &&
       html`<${Act} question=${t('invoice.approve_sure', { total: companyMoney(total) })}
         missing=${ticked > 0 ? t('invoice.ticked', { count: ticked }) : ''}
@@ -75,7 +79,8 @@ const Lines = ({ invoice, chosen, setChosen, onDone }) => {
 }
 
 const showFacts = invoice => ({
-  [t('invoice.total')]: companyMoney(invoice.total),
+  [t('invoice.document')]: named('document', invoice.document),
+  [t('invoice.total')]: companyMoney(invoice.total || invoice.charges_due),
   [t('invoice.issued_on')]: invoice.versions.at(-1)?.issued_on,
   [t('invoice.objection_until')]:
     invoice.state === 'submitted' && invoice.objection_until && html`<${Time} at=${invoice.objection_until} />`,
@@ -95,7 +100,7 @@ export const Invoice = ({ no }) => {
     <p><a href="#/money">${t('menu.money')}</a></p>
     <${Live} of=${found} lines=${8}>${({ data }) => html`
       <${Panel} title=${data.invoice_ref_no}><${Facts} of=${showFacts(data)} />
-        ${data.state === 'submitted' && data.total <= 0 && html`<p class="notice">${t('invoice.waits')}</p>`}
+        ${data.state === 'submitted' && data.total <= 0 && data.charges_due === 0 && data.set_off === 0 && html`<p class="notice">${t('invoice.waits')}</p>`}
         <${Actions} invoice=${data} ticked=${chosen.length} onDone=${onDone} /><//>
       <${Lines} key=${data.version} invoice=${data} chosen=${chosen} setChosen=${setChosen} onDone=${onDone} />
       <${Versions} invoice=${data} needs="getCreditNote" />`}<//>`

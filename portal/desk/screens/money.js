@@ -1,6 +1,6 @@
 import { callOrders } from '../../kit/api.js'
 import { FoldedForm } from '../../kit/form.js'
-import { dateTime, money, t } from '../../kit/i18n.js'
+import { dateTime, money, named, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html } from '../../kit/preact.js'
 import { getSession, may } from '../../kit/session.js'
@@ -54,8 +54,9 @@ const Overview = () => {
       t('invoice.no'),
       row => html`<a href=${`#/money/${encodeURIComponent(row.invoice_no)}`}>${row.invoice_no}</a>`,
     ),
+    column(t('invoice.document'), row => named('document', row.document)),
     column(t('status'), row => html`<${Badge}>${t(`invoice.${row.state}`)}<//>`),
-    column(t('invoice.total'), row => money(row.total, balance.data?.data.currency ?? ''), 'number'),
+    column(t('invoice.total'), row => money(row.total || row.charges_due, balance.data?.data.currency ?? ''), 'number'),
     column(t('invoice.paid_on'), row => row.paid_on),
     column('', row => html`<${Actions} invoice=${row} onDone=${list.reload} />`),
   ]

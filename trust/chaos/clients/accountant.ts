@@ -3,7 +3,7 @@ import { pick } from '../plan.ts'
 import { type Act, type Client, createRequester } from './client.ts'
 
 interface Invoice {
-  readonly invoice_no: string
+  readonly id: string
   readonly state: string
 }
 
@@ -43,7 +43,7 @@ export const accountant = (client: Client): Act => {
       chance,
     )
     if (!invoice) return
-    const path = `/invoice/${invoice.invoice_no}`
+    const path = `/invoice/${invoice.id}`
     const step = chance() < 0.2 ? 'cancel' : steps[invoice.state]
     if (!step) return pay(name)
     const body = step === 'cancel' ? { reason: name } : {}

@@ -20,9 +20,8 @@ t.test('the journal names what booked each entry, and how the bank knows it', as
   }
   const staff = (path: string, body = {}, token = clerk) => post(`/api/staff${path}`, body, { token })
   const invoice = async () => {
-    const [{ invoice_no }] = await staff('/invoice', { merchant_id: shop, until: today })
-    await staff(`/invoice/${invoice_no}/submit`)
-    return invoice_no as string
+    const [{ id }] = await staff('/invoice', { merchant_id: shop, until: today })
+    return (await staff(`/invoice/${id}/submit`)).invoice_no as string
   }
   const dispute = async (no: string, waybill: string) => {
     await post(`/api/public/merchant/invoice/${no}/dispute`, { waybill_numbers: [waybill], reason: 'Open' })

@@ -74,7 +74,8 @@ export const journalSql = `
   )
   select journal.booked_on::text, numbered.journal_id, entry_no, case when amount > 0 then one else two end as debit,
     case when amount > 0 then two else one end as credit, abs(amount)::float8 as amount, waybill_number,
-    coalesce(numbered.kind, document.kind, 'other') as kind, document.number as document, invoice_no, batch_no,
+    coalesce(numbered.kind, document.kind, 'other') as kind, document.number as document,
+    nullif(invoice_no, invoices.invoice_id::text) as invoice_no, batch_no,
     document.bank_reference
   from journal join numbered using (journal_id) left join document using (journal_id)
     left join invoices on invoices.tenant_id = $1 and invoices.invoice_id = numbered.invoice_id

@@ -123,8 +123,8 @@ const accountSql = `
     select booked_on, journal_id, null, 0, kind, invoice_id, 0, 0, 0, 0, 0, -amount, amount from corrections
     where tenant_id = $1 and merchant_id = $2 and kind = 'returned_transfer' and ${isInDays('booked_on')}
     union all
-    select charges_booked_on, charges_journal_id, null, 0, 'charges_paid', invoice_id, 0, 0, 0, 0, 0, -charges_due,
-      charges_due
+    select charges_booked_on, charges_journal_id, null, 0, 'charges_paid', invoice_id, 0, 0, 0, 0, 0,
+      -coalesce(charges_paid, charges_due), coalesce(charges_paid, charges_due)
     from invoices where tenant_id = $1 and merchant_id = $2 and ${isInDays('charges_booked_on')}
   ), rest as (
     select booked_on, sum(amount) as amount from (

@@ -58,21 +58,21 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
 
   const [made] = await staff('/invoice', { all: true, until: today })
   t.match(made, { kind: 'made', invoice_ref_no: 'MI-0001', total: 15_877.2 })
-  await staff(`/invoice/${made.invoice_no}/submit`, {})
+  await staff(`/invoice/${made.id}/submit`, {})
   await finance({ state: 'invoiced', finance_status: 'Pending', invoice_ref_no: 'MI-0001' })
   const dispute = { waybill_numbers: [delivered[0]], reason: 'The parcel came open' }
-  const disputed = await request('POST', `/api/public/merchant/invoice/${made.invoice_no}/dispute`, dispute)
+  const disputed = await request('POST', `/api/public/merchant/invoice/${made.id}/dispute`, dispute)
   t.equal(disputed.status, 200, JSON.stringify(disputed.body))
   await balance({ held: 425.4, payable_now: 0, balance: 15_877.2 })
-  t.equal((await request('POST', `/api/public/merchant/invoice/${made.invoice_no}/approve`, {})).status, 200)
-  const { body: paid } = await pay([made.invoice_no], 'BOC 2', today)
+  t.equal((await request('POST', `/api/public/merchant/invoice/${made.id}/approve`, {})).status, 200)
+  const { body: paid } = await pay([made.id], 'BOC 2', today)
   t.match(paid.data, { state: 'settled', total: 15_451.8 })
   await balance({ held: 425.4, balance: 425.4 })
   await finance({ state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' })
   const lookUp = await request('POST', '/api/public/merchant/order/lookup', { waybill_numbers: waybills.slice(0, 2) })
   const expectedMoney = [
     { finance_state: 'held', finance_status: 'Pending', invoice_ref_no: 'MI-0001' },
-    { finance_state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001', invoice_no: made.invoice_no },
+    { finance_state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001', invoice_no: made.id },
   ]
   t.match(lookUp.body.data, expectedMoney)
   for (const [n, waybill_number] of waybills.slice(0, 2).entries()) {
@@ -90,14 +90,14 @@ t.test("a shop's day, from 50 parcels to the last cent", async t => {
   await finance({ waybill_number: waybills[1], state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001' })
 
   const decision = { waybill_numbers: [delivered[0]], adjustment: 100, reason: 'We pay for the box' }
-  await staff(`/invoice/${made.invoice_no}/dispute/settle`, decision)
+  await staff(`/invoice/${made.id}/dispute/settle`, decision)
   await balance({ held: 0, payable_now: 525.4, balance: 525.4 })
   await finance({ state: 'paid', finance_status: 'Deposited', invoice_ref_no: 'MI-0001' })
   const [second] = await staff('/invoice', { all: true, until: today })
   t.match(second, { kind: 'made', invoice_ref_no: 'MI-0002', total: 525.4 })
-  await staff(`/invoice/${second.invoice_no}/submit`, {})
-  t.equal((await request('POST', `/api/public/merchant/invoice/${second.invoice_no}/approve`, {})).status, 200)
-  t.equal((await pay([second.invoice_no], 'BOC 3', today)).status, 200)
+  await staff(`/invoice/${second.id}/submit`, {})
+  t.equal((await request('POST', `/api/public/merchant/invoice/${second.id}/approve`, {})).status, 200)
+  t.equal((await pay([second.id], 'BOC 3', today)).status, 200)
   await balance({ with_riders: 0, at_office: 0, held: 0, payable_now: 0, balance: 0 })
 
   const debt = await staff('/cash/handover', { collected_by: 'Nimal', declared: 500, counted: 500 })

@@ -21,7 +21,10 @@ type Line = Readonly<Record<'kind' | 'booked_on', string> & Record<Amount, numbe
   readonly reason: string | null
 }
 
-/** Holds what an invoice or a credit note prints. The same document has the same bytes. */
+/**
+ * Holds what an invoice or a credit note of an earlier release prints. It keeps its layout: the same document has the
+ * same bytes.
+ */
 export interface Document {
   readonly title: 'Invoice' | 'Credit note'
   readonly number: string

@@ -2,6 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import PDFDocument from 'pdfkit'
 import { drawInvoice, type InvoiceJob } from './draw-invoice.ts'
 import { drawLabel, labelHeight, labelWidth, mm } from './draw-label.ts'
+import { drawPaper, type PaperJob } from './draw-paper.ts'
 import { drawRunSheet, type RunSheetJob } from './draw-run-sheet.ts'
 import { readFonts } from './fonts.ts'
 import type { Label, Layout } from './label.ts'
@@ -13,24 +14,28 @@ interface LabelJob {
   readonly layout: Layout
 }
 
-export type PrintJob = LabelJob | RunSheetJob | InvoiceJob
+export type PrintJob = LabelJob | RunSheetJob | InvoiceJob | PaperJob
 
 const fonts = readFonts()
 
-const chooseTitle = (job: PrintJob): string =>
-  job.kind === 'labels' ? 'Labels' : job.kind === 'invoice' ? job.document.number : job.title
-
-/** Gives a document the day of its issue instead of the time of its drawing: each drawing has the same bytes. */
-const findIssue = (job: PrintJob): { CreationDate?: Date } =>
-  job.kind === 'invoice' && job.document.issued_on ? { CreationDate: new Date(job.document.issued_on) } : {}
+/**
+ * Describes a file. A document has the day of its issue instead of the time of its drawing: each drawing has the same
+ * bytes.
+ */
+const describe = (job: PrintJob): { Title: string; CreationDate?: Date } => {
+  if (job.kind === 'labels') return { Title: 'Labels' }
+  if (job.kind === 'run_sheet') return { Title: job.title }
+  if (job.kind === 'paper') return { Title: job.paper.number, CreationDate: new Date(job.paper.dated) }
+  const { number: Title, issued_on } = job.document
+  return issued_on ? { Title, CreationDate: new Date(issued_on) } : { Title }
+}
 
 /**
  * Draws a PDF and passes on its bytes as they come. Takes about a millisecond of thread time for each parcel, then lets
  * other work run. Stops without ending the PDF once `isWanted` returns false.
  */
 export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void, isWanted: () => boolean = () => true) => {
-  const info = { Title: chooseTitle(job), ...findIssue(job) }
-  const page = new PDFDocument({ autoFirstPage: false, margin: 0, info })
+  const page = new PDFDocument({ autoFirstPage: false, margin: 0, info: describe(job) })
   const ended = new Promise(resolve => page.on('end', resolve))
   page.on('data', onBytes)
   for (const [name, file] of fonts) page.registerFont(name, file)
@@ -45,6 +50,7 @@ export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void, isWa
 /** Draws in steps: other work may run after each `yield`. */
 const drawSteps = (page: Page, job: PrintJob): Iterable<void> => {
   if (job.kind === 'invoice') return drawInvoice(page, job)
+  if (job.kind === 'paper') return drawPaper(page, job)
   return job.kind === 'run_sheet' ? drawRunSheet(page, job) : drawLabels(page, job)
 }
 

@@ -13,11 +13,11 @@ interface TextStyle {
 
 const lineHeight = 1.25
 
-const measureWidth = (page: Page, text: string, { size, weight = 400 }: TextStyle): number =>
+export const measureWidth = (page: Page, text: string, { size, weight = 400 }: TextStyle): number =>
   splitRuns(text, weight).reduce((sum, run) => sum + page.font(run.font).fontSize(size).widthOfString(run.text), 0)
 
 /** Splits a text into lines of at most `width` points. Stops soon after it has more lines than are shown. */
-const breakLines = (page: Page, text: string, width: number, style: TextStyle): string[] => {
+export const breakLines = (page: Page, text: string, width: number, style: TextStyle): string[] => {
   const { maxLines = 1 } = style
   const space = measureWidth(page, ' ', style)
   const lines: string[] = []

@@ -54,7 +54,7 @@ t.test('an error in a field of money is reported under its path', async t => {
     ],
     [
       ...(['tenant', 'money', { invoice_mask: 'CFX' }, 'tenant.money.invoice_mask'] as const),
-      'The invoice mask field must be letters, digits, / . _ - with one group of #; YYYY, YY, MM and DD are parts of the day.',
+      'The invoice mask field must be letters, digits, / . _ - with one group of #; YYYY, YY, MMM, MM, DD and {branch} are filled in.',
     ],
     [
       ...(['tenant', 'money', { cash_ceiling: 0.001 }, 'tenant.money.cash_ceiling'] as const),

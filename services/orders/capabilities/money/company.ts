@@ -12,6 +12,13 @@ import { lockStatusSet } from '../../core/statuses/status-queries.ts'
 import { lockFold } from './ledger/fold-and-seal.ts'
 import { payableWhen } from './ledger/payable.ts'
 import { keepFormerTerms } from './ledger/terms.ts'
+import {
+  checkPapers,
+  findDocumentErrors,
+  merchantPaperFields,
+  paperSettings,
+  toPaperColumns,
+} from './papers/paper-settings.ts'
 
 const Percent = Type.Number({
   minimum: 0,
@@ -24,20 +31,12 @@ const payable = {
   payable_after_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, must: 'be 0 to 365 days' })),
 }
 
-const InvoiceMask = Type.String({
-  maxLength: 40,
-  pattern: '^[A-Za-z0-9/._-]*#{1,12}[A-Za-z/._-]*$',
-  must: 'be letters, digits, / . _ - with one group of #; YYYY, YY, MM and DD are parts of the day',
-})
-
 /** Describes how merchants are paid (docs/money.md#settings). */
 const Money = closed({
   ...payable,
   four_eyes: Type.Optional(Type.Boolean()),
   objection_hours: Type.Optional(Type.Integer({ minimum: 0, maximum: 8760, must: 'be 0 to 8760 hours' })),
-  invoice_mask: Type.Optional(InvoiceMask),
-  invoice_ref_mask: Type.Optional(InvoiceMask),
-  credit_note_mask: Type.Optional(InvoiceMask),
+  ...paperSettings,
   cash_ceiling: Type.Optional(Price),
   compensation_max: Type.Optional(Price),
 })
@@ -62,9 +61,7 @@ const toMoney = (money: Static<typeof Money>) => ({
   payable_after_days: money.payable_after_days ?? 0,
   four_eyes: money.four_eyes ?? false,
   objection_hours: money.objection_hours ?? 24,
-  invoice_mask: money.invoice_mask ?? 'CFX-YY-MM-#####',
-  invoice_ref_mask: money.invoice_ref_mask ?? 'MI-####',
-  credit_note_mask: money.credit_note_mask ?? 'CN-YY-MM-#####',
+  ...toPaperColumns(money),
   cash_ceiling: money.cash_ceiling === undefined ? null : toNumeric(money.cash_ceiling),
   compensation_max: money.compensation_max === undefined ? null : toNumeric(money.compensation_max),
 })
@@ -94,6 +91,7 @@ const merchant = defineFields(
     charges_apart: Type.Optional(Type.Boolean()),
     /** Receives the messages of rules on invoices. */
     phone: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
+    ...merchantPaperFields,
   },
   ({
     postal_address = null,
@@ -102,6 +100,8 @@ const merchant = defineFields(
     payable_after_days = null,
     charges_apart = false,
     phone = null,
+    branch = null,
+    tax_status = null,
   }) => ({
     postal_address,
     tax_number,
@@ -109,6 +109,8 @@ const merchant = defineFields(
     payable_after_days,
     charges_apart,
     phone,
+    branch,
+    tax_status,
   }),
 )
 
@@ -126,7 +128,9 @@ export const moneyPart: CompanyPart = {
   })),
   rateCard,
   merchant,
+  check: checkPapers,
   checkStored: async (tx, file) => ({
+    ...(await findDocumentErrors(tx, file)),
     ...(await findPhoneErrors(tx, file)),
     ...(await findZoneErrors(tx, file)),
     ...(await findCurrencyErrors(tx, file)),

@@ -250,6 +250,6 @@ export const staffMoneyRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = as
 }
 
 const moneyLinesSql = `
-  select ${lineColumnsSql}, invoice_no, line.reason, staff_name
+  select ${lineColumnsSql}, nullif(invoice_no, line.invoice_id::text) as invoice_no, line.reason, staff_name
   from money_lines line left join invoices on invoices.tenant_id = $1 and invoices.invoice_id = line.invoice_id
   where line.tenant_id = $1 and line.waybill_number = $2 order by line.tenant_id, line.waybill_number, line.line_no`

@@ -38,7 +38,7 @@ t.test('the money of a parcel', async t => {
     t.equal((await post('/order/DM94000001/take-back', { reason: 'The wrong parcel' })).status, 200)
     await deliver('DM94000002')
     await handOver('DM94000002')
-    const { invoice_no: no, total } = await invoice()
+    const { id: no, total } = await invoice()
     t.equal(total, 550)
     await pay(no)
     await expectState('DM94000002', { state: 'paid', finance_status: 'Deposited', invoice_no: no })
@@ -51,7 +51,7 @@ t.test('the money of a parcel', async t => {
   t.test('a parcel that is found and delivered after its compensation is paid with the delivery', async t => {
     await make(['DM94000011'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     t.equal((await post('/compensation', { waybill_number: 'DM94000011', amount: 300, reason: 'Lost' })).status, 200)
-    const { invoice_no: no } = await invoice()
+    const { id: no } = await invoice()
     await pay(no)
     await expectState('DM94000011', { state: 'paid', finance_status: 'Deposited', invoice_no: no })
     await deliver('DM94000011', false)
@@ -63,7 +63,7 @@ t.test('the money of a parcel', async t => {
     await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
     const collected = Object.fromEntries(waybills.map(waybill => [waybill, { method: 'card' }]))
     t.equal((await move(waybills, 'key_13', { collected })).status, 200)
-    const { invoice_no: no } = await invoice()
+    const { id: no } = await invoice()
     await post(`/invoice/${no}/submit`, {})
     const dispute = { waybill_numbers: ['DM94000021'], reason: 'Never delivered' }
     t.equal((await request('POST', `/api/public/merchant/invoice/${no}/dispute`, dispute)).status, 200)

@@ -35,7 +35,7 @@ export const reverseBooking = async (
  */
 const liveSql = `
   select line_no, kind, case
-      when invoice_id is not null then 'is on an invoice: cancel the invoice first'
+      when coalesce(invoice_id, tax_invoice_id) is not null then 'is on an invoice: cancel the invoice first'
       when banked_by is not null or ${hasLaterSql('handed_over')} then
         'was handed over: compensate the merchant, or settle a dispute, instead'
       when (

@@ -27,7 +27,7 @@ export const disputeParcels = async (
   const { waybill_numbers: waybills, reason } = body
   const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
   if (!invoice) return unknownInvoice
-  const { invoice_id, invoice_no, merchant_id, state } = invoice
+  const { invoice_id, invoice_no, merchant_id, document, state } = invoice
   if (state !== 'submitted')
     return refuse('invoice_no', `The invoice is ${state}: only a submitted one can be disputed.`)
   await lockParcels(tx, tenant, waybills)
@@ -48,7 +48,12 @@ export const disputeParcels = async (
   const { journalId, today } = clock
   await tx.client.query(disputeSql, [tenant, invoice_id, waybills, journalId, today, reason])
   await tx.client.query(addToTotalSql, [tenant, invoice_id, -held])
-  const change = { kind: 'disputed', issuedOn: today, credited: held > 0 ? held : undefined, reason } as const
+  const change = {
+    kind: 'disputed',
+    issuedOn: today,
+    credited: held > 0 && document === 'invoice' ? held : undefined,
+    reason,
+  } as const
   await addVersion(tx, tenant, invoice, clock, change)
   await bookJournal(tx, tenant, journalId, waybills)
   return { kind: 'done', data: waybills, objects: waybills }

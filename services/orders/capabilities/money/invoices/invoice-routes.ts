@@ -24,6 +24,8 @@ import {
   readLines,
   Version,
 } from '../papers/invoice-versions.ts'
+import { composePaper, type PaperSource } from '../papers/paper.ts'
+import { Made } from './drafts.ts'
 import {
   ChargesPayment,
   decideInvoice,
@@ -36,7 +38,8 @@ import {
   isNumber,
   payCharges,
 } from './invoices.ts'
-import { Made, makeInvoices, NewInvoices } from './make-invoices.ts'
+import { makeInvoices, NewInvoices } from './make-invoices.ts'
+import { listSetOffs } from './set-offs.ts'
 
 export interface InvoiceOptions {
   readonly pool: pg.Pool
@@ -111,17 +114,22 @@ const addReads = (app: FastifyInstance, options: InvoiceOptions, ids: readonly [
       const { tenant, merchantId } = readScope(request)
       const { format } = request.query
       const version = request.query.version === undefined ? undefined : Number(request.query.version)
-      const { letterhead, issued_on, ...data } = await readInvoice(
+      const { letterhead, issued_on, set_offs, ...data } = await readInvoice(
         pool,
         tenant,
         merchantId,
         request.params.invoice_no,
         version,
       )
-      const references = [`Reference ${data.invoice_ref_no}`, `Parcels until ${data.until}`]
-      if (data.version > 1) references.push(`Version ${data.version}`)
-      const paper = { ...data, number: data.invoice_no, issued_on, letterhead, references }
-      return sendDocument(reply, printer, tenant, format, data, { ...paper, title: 'Invoice' })
+      const { invoice_no: number, invoice_ref_no, corrects, made_at } = data
+      const references = [
+        ...(invoice_ref_no && invoice_ref_no !== number ? [`Reference ${invoice_ref_no}`] : []),
+        ...(corrects ? [`For tax invoice ${corrects}`] : []),
+        `Parcels until ${data.until}`,
+        ...(data.version > 1 ? [`Version ${data.version}`] : []),
+      ]
+      const about = { number, issued_on, made_on: made_at.slice(0, 10), letterhead, references, set_offs }
+      return sendDocument(reply, printer, tenant, format, data, { ...data, ...about }, 'Invoice')
     },
   )
   const crediting = {
@@ -143,9 +151,10 @@ const addReads = (app: FastifyInstance, options: InvoiceOptions, ids: readonly [
       if (!found) throw notFound('credit note')
       const { letterhead, ...data } = found
       const { issued_on, lines, credited: total, charges_credited: charges_due } = data
+      const document = { document: 'cancellation', made_on: issued_on, set_offs: [] } as const
       const references = [`For invoice ${data.invoice_no}`, ...(data.reason ? [`Reason: ${data.reason}`] : [])]
-      const paper = { number, issued_on, letterhead, references, lines, total, charges_due }
-      return sendDocument(reply, printer, tenant, request.query.format, data, { ...paper, title: 'Credit note' })
+      const paper = { ...document, number, issued_on, letterhead, references, lines, total, charges_due }
+      return sendDocument(reply, printer, tenant, request.query.format, data, paper, 'Credit note')
     },
   )
 }
@@ -162,12 +171,19 @@ const sendDocument = (
   tenant: string,
   format: string | undefined,
   data: { readonly lines: Static<typeof InvoiceLine>[] },
-  document: Document,
+  source: PaperSource,
+  title: Document['title'],
 ) => {
-  const name = document.number.replace(/[^\w.-]/g, '_')
+  const name = (source.number ?? 'draft').replace(/[^\w.-]/g, '_')
   if (format === 'csv') return sendCsv(reply, `${name}.csv`, data.lines, InvoiceLine)
   if (format !== 'pdf') return { data }
-  const drawn = printer.print(tenant, { kind: 'invoice', document })
+  const isEarlier = source.letterhead.form === undefined
+  const drawn = printer.print(
+    tenant,
+    isEarlier
+      ? { kind: 'invoice', document: { ...source, title, number: source.number ?? '' } }
+      : { kind: 'paper', paper: composePaper(source) },
+  )
   if (!drawn)
     throw httpError('unavailable', 'Too many PDFs are being drawn at once. Repeat the request.', {
       retryAfterSeconds: 2,
@@ -187,12 +203,13 @@ const readInvoice = (pool: pg.Pool, tenant: string, merchantId: string | null, n
     const versions = await listVersions(tx, tenant, found.invoice_id)
     const version = versions.find(each => each.version === (wanted ?? found.version))
     if (wanted !== undefined && !version) throw notFound('version')
-    const lines = await readLines(tx, tenant, found.invoice_id, version?.version)
+    const lines = await readLines(tx, tenant, found, version?.version)
     const { total, charges_due } = version ?? found
     return {
       ...{ ...found, total, charges_due, version: version?.version ?? 0, versions, lines },
       issued_on: version?.issued_on ?? null,
       letterhead: version?.letterhead ?? (await findLetterhead(tx, tenant, found.merchant_id)),
+      set_offs: await listSetOffs(tx, tenant, found.invoice_id),
     }
   })
 

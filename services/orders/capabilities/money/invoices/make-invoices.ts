@@ -1,25 +1,16 @@
+import { addAmounts } from '@courier/shared/currency.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, defineBody, refuse } from '../../../core/actions/action.ts'
 import { Day } from '../../../core/actions/fields.ts'
 import type { Tx } from '../../../core/database/tables.ts'
+import { correctionKindsSql } from '../ledger/correction-lines.ts'
 import { chargesSql } from '../ledger/ledger.ts'
 import { hasLaterSql, lockTakeBacks, readClock } from '../ledger/parcels.ts'
 import { isUninvoicedSql, paidSql, payableOnSql, releasedSql, termsSql } from '../ledger/payable.ts'
-import { takeNumber } from '../papers/invoice-numbers.ts'
-
-export const Made = Type.Object(
-  {
-    merchant_id: Type.Integer(),
-    kind: Type.Union([Type.Literal('made'), Type.Literal('nothing_payable')]),
-    invoice_no: Type.Optional(Type.String()),
-    invoice_ref_no: Type.Optional(Type.String()),
-    total: Type.Number({
-      description: 'The amount owed to the merchant; below zero, the next invoice takes it.',
-    }),
-  },
-  { title: 'MadeInvoice' },
-)
-export type Made = Static<typeof Made>
+import type { DocumentKind } from '../papers/amounts.ts'
+import { type Draft, insertDraft, isUndoneLaterSql, type Made, taxSumsSql } from './drafts.ts'
+import { setOff } from './set-offs.ts'
+import { draftNotes, draftTaxInvoice } from './tax-invoices.ts'
 
 export const NewInvoices = defineBody('NewInvoices', {
   merchant_id: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
@@ -40,64 +31,72 @@ export const makeInvoices = async (tx: Tx, wanted: Wanted): Promise<Acted<Made[]
   const { rows: merchants } = await tx.client.query(merchantsSql, [wanted.tenant, wantedId])
   if (!all && merchants.length === 0) return { kind: 'unknown', what: 'merchant' }
   const data: Made[] = []
-  for (const { merchant_id } of merchants) data.push(await makeInvoice(tx, merchant_id, wanted))
-  return { kind: 'done', data, objects: data.flatMap(({ invoice_no }) => invoice_no ?? []) }
+  for (const merchant of merchants) data.push(...(await makeFor(tx, merchant, wanted)))
+  return { kind: 'done', data, objects: data.flatMap(({ id }) => id ?? []) }
+}
+
+interface Terms {
+  readonly merchant_id: number
+  readonly has_two: boolean
+  readonly sets_off: boolean
 }
 
 const merchantsSql = `
-  select merchant_id::float8 from merchants
-  where tenant_id = $1 and case when $2::bigint is not null then merchant_id = $2
+  select merchant_id::float8, has_two, sets_off from (${termsSql}) terms
+  where case when $2::bigint is not null then merchant_id = $2
     else merchant_id in (select merchant_id from money_lines line where line.tenant_id = $1 and ${isUninvoicedSql}) end
-  order by merchants.merchant_id`
+  order by terms.merchant_id`
 
-const makeInvoice = async (tx: Tx, merchant_id: number, { tenant, by, body: { until } }: Wanted): Promise<Made> => {
+const makeFor = async (tx: Tx, terms: Terms, { tenant, by, body: { until } }: Wanted): Promise<Made[]> => {
+  const { merchant_id } = terms
   await lockTakeBacks(tx, tenant, merchant_id, 'shared')
+  const draft: Draft = { tenant, merchant_id, until, by: by.name }
+  if (!terms.has_two) return [await makeInvoice(tx, draft, 'invoice')]
+  const made = [...(await draftNotes(tx, draft)), ...(await draftTaxInvoice(tx, draft))]
+  const remittance = await makeInvoice(tx, draft, 'remittance', terms.sets_off)
+  return [...made, ...(remittance.kind === 'made' || made.length === 0 ? [remittance] : [])]
+}
+
+/** Drafts an invoice, or a remittance, which sets tax invoices and notes off. */
+const makeInvoice = async (tx: Tx, draft: Draft, document: DocumentKind, setsOff = false): Promise<Made> => {
+  const { tenant, merchant_id, until } = draft
   const clock = await readClock(tx, tenant)
+  const take = async (isWanted: string) =>
+    (await tx.client.query(takeSql(isWanted), [tenant, merchant_id, clock.journalId, until])).rows[0]
   // A rollback to the savepoint frees the lines if there is nothing to pay.
   await tx.client.query('savepoint invoice')
-  const { rows } = await tx.client.query(takeSql, [tenant, merchant_id, clock.journalId, until])
-  const { total, charges_due, ...sums } = rows[0]
-  if (total < 0 || (total === 0 && charges_due <= 0)) {
+  let sums = await take(document === 'invoice' ? 'true' : hasPaperSql)
+  if (document === 'invoice' && sums.charges_due < 0) {
     await tx.client.query('rollback to savepoint invoice')
-    return { merchant_id, kind: 'nothing_payable', total }
+    sums = await take(raisesChargesSql)
   }
-  const invoice_no = await takeNumber(tx, tenant, 'invoice_mask', clock)
-  const invoice_ref_no = await takeNumber(tx, tenant, 'invoice_ref_mask', clock)
-  const values = [tenant, clock.journalId, merchant_id, invoice_no, invoice_ref_no, until, sums.parcels]
-  await tx.client.query(insertSql, [...values, total, charges_due, by.name, clock.now])
-  return { merchant_id, kind: 'made', invoice_no, invoice_ref_no, total }
+  if (document === 'remittance') {
+    const off = await setOff(tx, draft, clock.journalId, sums.total, setsOff)
+    sums = { ...sums, taxable: 0, tax: 0, charges_due: 0, total: addAmounts([sums.total, -off]), off }
+  }
+  const { total, charges_due, off = 0 } = sums
+  if (total > 0 || (total === 0 && (charges_due > 0 || off !== 0))) return insertDraft(tx, draft, clock, document, sums)
+  await tx.client.query('rollback to savepoint invoice')
+  return { merchant_id, kind: 'nothing_payable', total }
 }
 
 const isReversed = hasLaterSql('delivery_reversed')
 
-/**
- * Is true of a line, `line`, if something undid it after the day $4: its reversal, the reversal of the delivery that
- * it disputes, or a dispute of its parcel that is on no invoice yet. An invoice takes such lines together with what
- * undid them, so one up to the day $4 leaves them out.
- */
-const isUndoneLaterSql = `exists (
-    select from money_lines later where later.tenant_id = $1 and later.waybill_number = line.waybill_number
-      and later.booked_on > $4::date and later.line_no > line.line_no and (
-        later.kind in ('delivery_reversed', 'return_reversed') and later.refers_to <= line.line_no
-          and line.kind not in ('compensated', 'compensation', 'write_off')
-        or later.kind = 'disputed' and later.invoice_id is null))`
+/** Leaves out corrections that lower charges which the merchant pays separately: they wait for charges to lower. */
+const raisesChargesSql = `not (kind in ${correctionKindsSql} and ${chargesSql} < 0)`
+
+/** Is true of a line, `line`, without charges, or whose charges are on a tax invoice or note. */
+const hasPaperSql = `(line.tax_invoice_id is not null or ${chargesSql} = 0)`
 
 /** Takes the lines up to the day $4 for the invoice $3, except those that another invoice takes meanwhile. */
-const takeSql = `
+const takeSql = (isWanted: string) => `
   with terms as (${termsSql} and merchants.merchant_id = $2
   ), line as (
     update money_lines line set invoice_id = $3 from terms
-    where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
+    where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql} and ${isWanted}
       and ${payableOnSql(isReversed)} <= $4::date and not ${isUndoneLaterSql}
       and ${releasedSql(hasLaterSql('handed_over'), isReversed)}
-    returning line.*
-  )
-  select count(distinct nullif(line.waybill_number, ''))::int as parcels,
-    coalesce(sum(${paidSql}), 0)::float8 as total,
+    returning line.*)
+  select ${taxSumsSql}, coalesce(sum(${paidSql}), 0)::float8 as total,
     coalesce(sum(case when charges_apart then ${chargesSql} end), 0)::float8 as charges_due
   from line cross join terms`
-
-const insertSql = `
-  insert into invoices (tenant_id, invoice_id, merchant_id, invoice_no, invoice_ref_no, until, state, parcels,
-    total, charges_due, made_by, made_at)
-  values ($1, $2, $3, $4, $5, $6, 'draft', $7, $8, $9, $10, $11)`

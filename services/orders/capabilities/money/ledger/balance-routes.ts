@@ -7,9 +7,9 @@ import { readScope } from '../../../core/access/merchant.ts'
 import { Day } from '../../../core/actions/fields.ts'
 import { isoTime } from '../../../core/database/iso-time.ts'
 import { MerchantParams, nullable, sum } from './fields.ts'
-import { netSql } from './ledger.ts'
+import { chargesSql, netSql } from './ledger.ts'
 import { hasLaterSql } from './parcels.ts'
-import { isUninvoicedSql, paidSql, payableOnSql, releasedSql, termsSql } from './payable.ts'
+import { isUninvoicedSql, paidSql, payableOnSql, releasedSql, setOffSql, termsSql } from './payable.ts'
 
 const Balance = Type.Object(
   {
@@ -29,6 +29,7 @@ const Balance = Type.Object(
       }),
       { description: 'The newest 1,000 disputes.' },
     ),
+    charges_due: sum('The charges that you pay separately and have not paid, invoiced or not.', 0),
     payable_now: sum(
       'The total of an invoice made now, and of drafts, which staff still check; ' +
         'below zero, a later invoice brings it forward.',
@@ -83,7 +84,7 @@ const held = `disputed as (
     select waybill_number, held, line.reason, uuid_extract_timestamp(line.journal_id) as at, invoice_no
     from money_lines line left join invoices on invoices.tenant_id = $1
       and invoices.invoice_id = coalesce(disputed_on, line.invoice_id)
-    where line.tenant_id = $1 and line.merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}
+    where line.tenant_id = $1 and line.merchant_id = $2 and line.kind = 'disputed' and not ${hasLaterSql('released')}
   )`
 
 const isHanded = 'coalesce(later.is_handed, false)'
@@ -95,7 +96,9 @@ const balanceSql = `
   ), day as (
     select (now() at time zone time_zone)::date as today from tenants where tenant_id = $1
   ), open as materialized (
-    select waybill_number, line_no, kind, cod, method, banked_by, booked_on, ${paidSql} as amount, ${netSql} as net
+    select waybill_number, line_no, kind, cod, method, banked_by, booked_on, ${paidSql} as amount,
+      ${netSql} + case when line.tax_invoice_id is not null then ${chargesSql} else 0 end as net,
+      case when line.tax_invoice_id is null and charges_apart then ${chargesSql} else 0 end as charges
     from money_lines line cross join terms
     where line.tenant_id = $1 and line.merchant_id = $2 and ${isUninvoicedSql}
   ), later as (
@@ -104,7 +107,7 @@ const balanceSql = `
     from money_lines where tenant_id = $1 and refers_to is not null
       and waybill_number = any(array(select waybill_number from open where kind = 'delivered')) group by 1, 2
   ), line as materialized (
-    select line.cod, method, banked_by, amount, net, ${payableOnSql(isReversed)} as payable_on,
+    select line.cod, method, banked_by, amount, net, charges, ${payableOnSql(isReversed)} as payable_on,
       ${releasedSql(isHanded, isReversed)} as is_released, kind = 'delivered' and not ${isReversed} as is_live,
       ${isHanded} as is_handed
     from open line cross join terms left join later on later.waybill_number = line.waybill_number
@@ -116,16 +119,17 @@ const balanceSql = `
         as at_office,
       coalesce(sum(cod) filter (where is_live and banked_by is not null), 0) as banked,
       coalesce(sum(amount) filter (where is_released and payable_on <= today), 0) as payable_now,
-      min(payable_on) filter (where is_released and payable_on > today) as next_on, coalesce(sum(net), 0) as net
+      min(payable_on) filter (where is_released and payable_on > today) as next_on, coalesce(sum(net), 0) as net,
+      coalesce(sum(charges), 0) as charges
     from day left join line on true group by today
   ), ${held}, unpaid as (
     select coalesce(sum(total) filter (where state <> 'draft'), 0) as waiting,
-      coalesce(sum(total) filter (where state = 'draft'), 0) as drafted,
-      coalesce(sum(total), 0) - coalesce(sum(charges_due) filter (where charges_journal_id is null), 0) as owed
+      coalesce(sum(total) filter (where state = 'draft'), 0) as drafted, coalesce(sum(total), 0) as owed
     from invoices where tenant_id = $1 and merchant_id = $2 and state not in ('deposited', 'cancelled')
   ), unpaid_charges as (
-    select coalesce(sum(charges_due), 0) as due from invoices
-    where tenant_id = $1 and merchant_id = $2 and state = 'deposited' and charges_due > 0 and charges_journal_id is null
+    select coalesce(sum(charges_due - ${setOffSql}), 0) as due from invoices
+    where tenant_id = $1 and merchant_id = $2 and state <> 'cancelled' and charges_due <> 0
+      and charges_journal_id is null
   ), holding as (
     select coalesce(sum(held), 0) as held,
       coalesce(json_agg(json_build_object('waybill_number', waybill_number, 'amount', held::float8,
@@ -134,6 +138,7 @@ const balanceSql = `
     from (select *, row_number() over (order by at desc) as nr from disputed) numbered
   )
   select currency, with_riders::float8, at_office::float8, banked::float8, waiting::float8, held::float8, held_for,
+    case when sets_off and has_two then 0 else due + charges end::float8 as charges_due,
     (payable_now + drafted)::float8 as payable_now,
     case when next_on is not null then json_build_object('on', next_on, 'amount',
       (select sum(amount) + drafted from line where is_released and payable_on <= next_on)::float8) end as next_payment,

@@ -7,6 +7,7 @@ import { correctionKindsSql } from './correction-lines.ts'
 import { type Digests, daySumsSql, digestsSql, seal } from './fold-and-seal.ts'
 import { chargesSql, netSql, transfersOfAllSql } from './ledger.ts'
 import { hasLaterSql } from './parcels.ts'
+import { setOffSql } from './payable.ts'
 
 /** Counts what the check compared, and names everything that breaks a rule of docs/money.md. */
 export interface LedgerCheck {
@@ -127,6 +128,11 @@ export const checkSql = `
       count(distinct nullif(waybill_number, '')) as parcels, min(merchant_id) as first_merchant,
       max(merchant_id) as last_merchant
     from money_lines line where tenant_id = $1 and invoice_id is not null group by 1
+  ), charged as (
+    select tax_invoice_id as invoice_id, sum(${chargesSql}) as charges, sum(tax) as tax,
+      count(distinct nullif(waybill_number, '')) as parcels, min(merchant_id) as first_merchant,
+      max(merchant_id) as last_merchant
+    from money_lines line where tenant_id = $1 and tax_invoice_id is not null group by 1
   )
   select (select count(*)::int from money_lines where tenant_id = $1) as lines,
     (select count(*)::int from found) as transfers,
@@ -146,13 +152,28 @@ export const checkSql = `
     array(${takenBackSql}
     ) as taken_back,
     array(
-      select coalesce(invoice_no, invoice_id::text) from invoiced full join (
-        select invoice_id, invoice_no, merchant_id, total, charges_due, parcels from invoices where tenant_id = $1
-          and state <> 'cancelled'
+      select coalesce(invoice_no, invoice_id::text) from (
+        select * from invoiced where invoice_id not in (select invoice_id from charged)
+      ) invoiced full join (
+        select invoice_id, invoice_no, merchant_id, total, charges_due, parcels, kind = 'remittance' as is_remittance,
+          (
+            select coalesce(sum(amount), 0) from set_offs where tenant_id = $1 and remittance_id = invoices.invoice_id
+          ) as off
+        from invoices where tenant_id = $1 and state <> 'cancelled' and kind in ('invoice', 'remittance')
       ) live using (invoice_id)
-      where (invoiced.first_merchant, invoiced.last_merchant, invoiced.net + charges_due, invoiced.parcels)
-          is distinct from (merchant_id, merchant_id, total, live.parcels)
+      where (coalesce(first_merchant, case when is_remittance then merchant_id end),
+          coalesce(last_merchant, merchant_id), coalesce(invoiced.parcels, 0),
+          coalesce(invoiced.net, 0) + case when is_remittance then coalesce(charges, 0) else charges_due end)
+          is distinct from (merchant_id, merchant_id, live.parcels, total + off)
         or charges_due not in (0, charges)
+      union all
+      select coalesce(invoice_no, invoice_id::text) from charged full join (
+        select invoice_id, invoice_no, merchant_id, charges_due, tax, taxable + tax as sum, parcels, ${setOffSql} as off
+        from invoices where tenant_id = $1 and state <> 'cancelled' and kind not in ('invoice', 'remittance')
+      ) live using (invoice_id)
+      where (charged.first_merchant, charged.last_merchant, charged.parcels, charged.charges, charged.tax, charges)
+          is distinct from (merchant_id, merchant_id, live.parcels, charges_due, live.tax, sum)
+        or off not between least(0, charges_due) and greatest(0, charges_due)
       order by 1
     ) as wrong_invoices,
     array(

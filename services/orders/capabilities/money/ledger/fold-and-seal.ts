@@ -61,7 +61,13 @@ const versionSql = jsonSql(
   ...amountsSql('total', 'charges_due', 'credited'),
   'reason',
 )
-const chargesSql = jsonSql("'charges'", 'charges_journal_id', 'invoice_no', 'merchant_id', ...amountsSql('charges_due'))
+const chargesSql = jsonSql(
+  "'charges'",
+  'charges_journal_id',
+  'invoice_no',
+  'merchant_id',
+  ...amountsSql('coalesce(charges_paid, charges_due)'),
+)
 
 /**
  * Selects the digests of each folded day: of its sums, and of its lines, transfers and documents. Leaves out what later

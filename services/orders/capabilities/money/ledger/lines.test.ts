@@ -102,7 +102,7 @@ t.test('lines after a delivery', async t => {
       200,
     )
     await refused(/was handed over/)
-    const { invoice_no } = await invoice()
+    const { id: invoice_no } = await invoice()
     await refused(/is on an invoice/)
     t.equal((await post(`/invoice/${invoice_no}/cancel`, { reason: 'x' })).status, 200)
     t.equal((await takeBack('DM99999999')).status, 404)
@@ -113,7 +113,7 @@ t.test('lines after a delivery', async t => {
     async t => {
       await deliver('DM93000031', 'DM93000032')
       t.equal((await handOver(2000)).status, 200)
-      const { invoice_no: no, total } = await invoice()
+      const { id: no, total } = await invoice()
       const dispute = (waybill_numbers: string[], token?: string) =>
         request(
           'POST',
@@ -151,7 +151,7 @@ t.test('lines after a delivery', async t => {
     const dispute = (no: string) => request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)
     const settle = (no: string) => post(`/invoice/${no}/dispute/settle`, body)
     const submitNext = async () => {
-      const { invoice_no: no, total } = await invoice()
+      const { id: no, total } = await invoice()
       t.equal((await post(`/invoice/${no}/submit`, {})).status, 200)
       return { no, total }
     }
@@ -174,7 +174,7 @@ t.test('lines after a delivery', async t => {
     const body = { waybill_numbers: ['DM93000037'], reason: 'Lost' }
     const dispute = (no: string) => request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)
     const submitNext = async (): Promise<string> => {
-      const { invoice_no: no } = await invoice()
+      const { id: no } = await invoice()
       t.equal((await post(`/invoice/${no}/submit`, {})).status, 200)
       return no
     }
@@ -202,7 +202,7 @@ t.test('lines after a delivery', async t => {
     t.equal((await handOver(2000)).status, 200)
     const body = { waybill_numbers: ['DM93000391'], reason: 'Open' }
     const submitNext = async (): Promise<string> => {
-      const { invoice_no: no } = await invoice()
+      const { id: no } = await invoice()
       t.equal((await post(`/invoice/${no}/submit`, {})).status, 200)
       return no
     }

@@ -1,7 +1,12 @@
-import { Type } from '@sinclair/typebox'
+import { addAmounts } from '@courier/shared/currency.ts'
+import { type Static, Type } from '@sinclair/typebox'
 import { correctionKindsSql } from '../ledger/correction-lines.ts'
 import { nullable, sum } from '../ledger/fields.ts'
 import { netSql } from '../ledger/ledger.ts'
+
+/** Lists the kinds of documents (docs/money.md#two-documents). */
+export const documentKinds = ['invoice', 'tax_invoice', 'credit_note', 'debit_note', 'remittance'] as const
+export type DocumentKind = (typeof documentKinds)[number]
 
 /** Defines the sums of lines as merchants read them. `sumsSql` selects them. */
 export const amountFields = {
@@ -46,6 +51,25 @@ export const InvoiceLine = Type.Object({
   line_no: Type.Integer({ description: 'Numbers the lines of the parcel.', examples: [1] }),
   reason: nullable('The reason of a correction; null: the line is none.'),
 })
+
+type Line = Static<typeof InvoiceLine>
+
+/** Returns the amounts of a line that a kind of document is about: charges, all others, or of an invoice all. */
+export const viewLine = (kind: DocumentKind, line: Line): Line => {
+  if (kind === 'invoice') return line
+  const { collected, withholding, compensation, adjustment, held, delivery, cod_fee, return_fee, tax } = line
+  return kind === 'remittance'
+    ? {
+        ...line,
+        ...{ delivery: 0, cod_fee: 0, return_fee: 0, tax: 0, tax_percent: null },
+        net: addAmounts([collected, compensation, adjustment, -held, -withholding]),
+      }
+    : {
+        ...line,
+        ...{ collected: 0, withholding: 0, compensation: 0, adjustment: 0, held: 0, withholding_percent: null },
+        net: addAmounts([-delivery, -cod_fee, -return_fee, -tax]),
+      }
+}
 
 /** Selects an `InvoiceLine` for each row of `line`. */
 export const lineColumnsSql = `nullif(line.waybill_number, '') as waybill_number, line.line_no, line.kind,

@@ -3,16 +3,31 @@ import type { Tx } from '../../../core/database/tables.ts'
 import type { Clock } from '../ledger/parcels.ts'
 
 /** Lists the settings that number documents. */
-const masks = ['invoice_mask', 'invoice_ref_mask', 'credit_note_mask'] as const
-type Masks = Readonly<Record<(typeof masks)[number], string>>
+export const masks = [
+  'invoice_mask',
+  'invoice_ref_mask',
+  'credit_note_mask',
+  'debit_note_mask',
+  'remittance_mask',
+] as const
+export type Mask = (typeof masks)[number]
+type Masks = Readonly<Record<Mask, string>>
 
 /**
  * Takes the next number of a mask, without gaps: other requests that number a document of the tenant wait for the end
  * of this transaction.
  */
-export const takeNumber = async (tx: Tx, tenant: string, name: keyof Masks, { today }: Clock): Promise<string> => {
-  const { rows } = await tx.client.query(`select ${name} as mask from tenants where tenant_id = $1`, [tenant])
-  return takeNext(tx, tenant, fillDate(rows[0].mask, today))
+export const takeNumber = async (
+  tx: Tx,
+  tenant: string,
+  name: Mask,
+  { today }: Clock,
+  merchantId: number,
+): Promise<string> => {
+  const text = `select ${name} as mask, coalesce(merchants.branch, tenants.branch, '') as branch
+    from tenants join merchants using (tenant_id) where tenant_id = $1 and merchant_id = $2`
+  const { rows } = await tx.client.query(text, [tenant, merchantId])
+  return takeNext(tx, tenant, fillMask(rows[0].mask, today, rows[0].branch))
 }
 
 /** Takes the next number of a mask without parts of a day. */
@@ -21,21 +36,32 @@ export const takeNext = async (tx: Tx, tenant: string, filled: string): Promise<
   return filled.replace(/#+/, digits => String(rows[0].last_number).padStart(digits.length, '0'))
 }
 
-const toSeries = (filled: string): string => filled.replace(/#+/, '#')
+/** Names the series of a mask without parts of a day: numbers of any width count on. */
+export const toSeries = (filled: string): string => filled.replace(/#+/, '#')
 
 const countSql = `
   insert into invoice_counters (tenant_id, series, last_number) values ($1, $2, 1)
   on conflict (tenant_id, series) do update set last_number = invoice_counters.last_number + 1 returning last_number`
 
-/** Fills the parts of a day, such as `2026-02-19`, into a mask. */
-export const fillDate = (mask: string, day: string): string => {
+/** Fills the parts of a day, such as `2026-02-19`, and the code of a branch into a mask. */
+export const fillMask = (mask: string, day: string, branch = ''): string => {
   const [year = '', month = '', date = ''] = day.split('-')
-  return mask.replaceAll('YYYY', year).replaceAll('YY', year.slice(2)).replaceAll('MM', month).replaceAll('DD', date)
+  const parts: Record<string, string> = {
+    ...{ YYYY: year, YY: year.slice(2), MMM: monthNames[Number(month) - 1] ?? '', MM: month, DD: date },
+    '{branch}': branch,
+  }
+  return mask.replace(partsOfMask, part => parts[part] ?? parts[part.slice(1, -1)] ?? part)
 }
 
-/** Lists the series of numbers that the masks have on some days, each once. */
-const listSeries = (found: Masks, days: readonly string[]): string[] => [
-  ...new Set(masks.flatMap(mask => days.map(day => toSeries(fillDate(found[mask], day))))),
+const monthNames = 'JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC'.split(' ')
+/** Finds the parts of masks that are filled in; braces keep them apart from other letters. */
+export const partsOfMask = /\{(YYYY|YY|MMM|MM|DD|branch)\}|YYYY|YY|MMM|MM|DD/g
+
+/** Lists the series of numbers that the masks have on some days in the branches, each once. */
+const listSeries = (found: Masks, days: readonly string[], branches: readonly string[]): string[] => [
+  ...new Set(
+    masks.flatMap(mask => days.flatMap(day => branches.map(branch => toSeries(fillMask(found[mask], day, branch))))),
+  ),
 ]
 
 /**
@@ -45,13 +71,17 @@ const listSeries = (found: Masks, days: readonly string[]): string[] => [
 export const repairInvoices = async (tx: Tx, tenant: string, since: Date | undefined) => {
   if (!since) return { skipped_invoices: 0 }
   const [found] = await query<Found>(tx)`
-    select invoice_mask, invoice_ref_mask, credit_note_mask,
+    select invoice_mask, invoice_ref_mask, credit_note_mask, debit_note_mask, remittance_mask,
       1 + extract(epoch from clock_timestamp() - ${since}::timestamptz) / 86400 as days,
       array(
         select day::date::text from generate_series((${since}::timestamptz at time zone time_zone)::date,
           (clock_timestamp() at time zone time_zone)::date, interval '1 day') as day
       ) as dates,
-      (select count(*) from merchants where tenant_id = ${tenant}) as merchants
+      (select count(*) from merchants where tenant_id = ${tenant}) as merchants,
+      array(
+        select coalesce(tenants.branch, '') union select branch from merchants
+        where tenant_id = ${tenant} and branch is not null
+      ) as branches
     from tenants where tenant_id = ${tenant}`
   if (!found) return { skipped_invoices: 0 }
   const [busiest] = await query<{ made: string | null }>(tx)`
@@ -61,7 +91,7 @@ export const repairInvoices = async (tx: Tx, tenant: string, since: Date | undef
       group by date_trunc('day', made_at, 'UTC')
     ) days`
   const skipped = 10 * Math.ceil(Number(found.days)) * Math.max(1, Number(busiest?.made ?? 0), Number(found.merchants))
-  const series = listSeries(found, found.dates)
+  const series = listSeries(found, found.dates, found.branches)
   await skipNumbers(tx, tenant, series, skipped)
   return { skipped_invoices: skipped }
 }
@@ -92,4 +122,5 @@ interface Found extends Masks {
   readonly days: string
   readonly dates: readonly string[]
   readonly merchants: string
+  readonly branches: readonly string[]
 }

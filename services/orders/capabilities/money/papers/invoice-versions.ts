@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../../../core/database/tables.ts'
 import { nullable, sum } from '../ledger/fields.ts'
 import type { Clock } from '../ledger/parcels.ts'
-import { InvoiceLine, lineColumnsSql } from './amounts.ts'
+import { type DocumentKind, InvoiceLine, lineColumnsSql, viewLine } from './amounts.ts'
 import { takeNumber } from './invoice-numbers.ts'
 
 // Keeps what a merchant saw: versions of invoices, and the credit notes that lead from one to the next
@@ -30,8 +30,11 @@ export const Version = Type.Object(
 type Version = Static<typeof Version>
 type Line = Static<typeof InvoiceLine>
 
-/** Holds the parties of a document as they were on its day. Documents leave out what is null. */
-interface Letterhead {
+/**
+ * Holds the parties of a document as they were on its day, and its form. Documents leave out what is null. Documents of
+ * an earlier release have no form: they keep their layout.
+ */
+export interface Letterhead {
   readonly company: string
   readonly company_address: string | null
   readonly company_tax_number: string | null
@@ -39,11 +42,19 @@ interface Letterhead {
   readonly merchant_address: string | null
   readonly merchant_tax_number: string | null
   readonly currency: string
+  readonly form?: 'plain' | 'lk'
+  readonly company_phone?: string | null
+  readonly merchant_phone?: string | null
+  readonly merchant_tax_status?: string | null
+  readonly place_of_supply?: string | null
+  readonly sets_off?: boolean
 }
 
 const letterheadSql = `json_build_object('company', tenants.name, 'company_address', tenants.postal_address,
   'company_tax_number', tenants.tax_number, 'merchant_name', merchants.name,
-  'merchant_address', merchants.postal_address, 'merchant_tax_number', merchants.tax_number, 'currency', currency)`
+  'merchant_address', merchants.postal_address, 'merchant_tax_number', merchants.tax_number, 'currency', currency,
+  'form', invoice_form, 'company_phone', contact, 'merchant_phone', phone, 'merchant_tax_status', tax_status,
+  'place_of_supply', place_of_supply, 'sets_off', not charges_apart)`
 
 const findLetterheadSql = `select ${letterheadSql} as letterhead
   from merchants join tenants on tenants.tenant_id = merchants.tenant_id
@@ -66,13 +77,14 @@ interface Change {
 export const addVersion = async (
   tx: Tx,
   tenant: string,
-  { invoice_id, merchant_id }: { invoice_id: string; merchant_id: number },
+  { invoice_id, merchant_id, document }: { invoice_id: string; merchant_id: number; document: DocumentKind },
   clock: Clock,
   { kind, issuedOn, credited, reason }: Change,
 ): Promise<void> => {
   const letterhead = await findLetterhead(tx, tenant, merchant_id)
-  const { rows } = await tx.client.query(keysSql, [tenant, invoice_id])
-  const creditNoteNo = credited === undefined ? null : await takeNumber(tx, tenant, 'credit_note_mask', clock)
+  const { rows } = await tx.client.query(keysSql(lineColumn(document)), [tenant, invoice_id])
+  const creditNoteNo =
+    credited === undefined ? null : await takeNumber(tx, tenant, 'credit_note_mask', clock, merchant_id)
   const { rows: stored } = await tx.client.query(countVersionSql, [tenant, invoice_id])
   const { version, total, charges_due } = stored[0]
   await tx.client.query(insertSql, [
@@ -82,8 +94,12 @@ export const addVersion = async (
   ])
 }
 
-const keysSql = `select waybill_number, line_no from money_lines where tenant_id = $1 and invoice_id = $2
-  order by waybill_number, line_no`
+/** Names the column of lines that holds a document. */
+const lineColumn = (document: DocumentKind): string =>
+  document === 'invoice' || document === 'remittance' ? 'invoice_id' : 'tax_invoice_id'
+
+const keysSql = (column: string) => `select waybill_number, line_no from money_lines
+  where tenant_id = $1 and ${column} = $2 order by waybill_number, line_no`
 
 const countVersionSql = `update invoices set version = version + 1 where tenant_id = $1 and invoice_id = $2
   returning version, total, charges_due`
@@ -107,15 +123,21 @@ const listSql = `
   from invoice_versions
   where tenant_id = $1 and invoice_id = $2 order by version`
 
-/** Reads the lines of a version or, without one, those that the invoice has now. */
-export const readLines = async (tx: Tx, tenant: string, invoiceId: string, version?: number): Promise<Line[]> => {
-  const text = version === undefined ? currentLinesSql : versionLinesSql
-  const values = version === undefined ? [tenant, invoiceId] : [tenant, invoiceId, version]
-  return (await tx.client.query(text, values)).rows
+/** Reads the lines of a version or, without one, those that the document has now. */
+export const readLines = async (
+  tx: Tx,
+  tenant: string,
+  { invoice_id, document }: { invoice_id: string; document: DocumentKind },
+  version?: number,
+): Promise<Line[]> => {
+  const text = version === undefined ? currentLinesSql(lineColumn(document)) : versionLinesSql
+  const values = version === undefined ? [tenant, invoice_id] : [tenant, invoice_id, version]
+  const { rows } = await tx.client.query<Line>(text, values)
+  return rows.map(line => viewLine(document, line))
 }
 
-const currentLinesSql = `
-  select ${lineColumnsSql} from money_lines line where tenant_id = $1 and invoice_id = $2
+const currentLinesSql = (column: string) => `
+  select ${lineColumnsSql} from money_lines line where tenant_id = $1 and ${column} = $2
   order by waybill_number, line_no`
 
 const versionLinesSql = `
@@ -153,6 +175,7 @@ export const findCreditNote = async (
   const { rows } = await tx.client.query(findCreditNoteSql, [tenant, number, merchantId])
   const {
     invoice_id,
+    document,
     credit_note_no,
     invoice_no,
     version,
@@ -165,25 +188,31 @@ export const findCreditNote = async (
   } = rows[0] ?? {}
   if (!invoice_id) return undefined
   const isCancelled = kind === 'cancelled'
-  const lines = await readLines(tx, tenant, invoice_id, version)
+  const lines = await readLines(tx, tenant, { invoice_id, document }, version)
   return {
     ...{ credit_note_no, invoice_no, version, kind, issued_on, credited, reason, letterhead },
     charges_credited: isCancelled ? charges_due : 0,
-    lines: isCancelled ? lines.map(reverse) : await removeEarlier(tx, tenant, invoice_id, version, lines),
+    lines: isCancelled ? lines.map(reverse) : await removeEarlier(tx, tenant, { invoice_id, document }, version, lines),
   }
 }
 
 const findCreditNoteSql = `
-  select issued.invoice_id, credit_note_no, invoice_no, issued.version, kind, issued_on::text, credited::float8,
+  select issued.invoice_id, invoices.kind as document, credit_note_no, invoice_no, issued.version, kind, issued_on::text, credited::float8,
     issued.charges_due::float8, issued.reason, letterhead
   from invoice_versions issued
     join invoices on invoices.tenant_id = issued.tenant_id and invoices.invoice_id = issued.invoice_id
   where issued.tenant_id = $1 and credit_note_no = $2 and ($3::bigint is null or merchant_id = $3)`
 
 /** Leaves out the lines of the version before. */
-const removeEarlier = async (tx: Tx, tenant: string, invoiceId: string, version: number, lines: readonly Line[]) => {
+const removeEarlier = async (
+  tx: Tx,
+  tenant: string,
+  invoice: { invoice_id: string; document: DocumentKind },
+  version: number,
+  lines: readonly Line[],
+) => {
   const toKey = ({ waybill_number, line_no }: Line) => `${waybill_number} ${line_no}`
-  const earlier = new Set((await readLines(tx, tenant, invoiceId, version - 1)).map(toKey))
+  const earlier = new Set((await readLines(tx, tenant, invoice, version - 1)).map(toKey))
   return lines.filter(line => !earlier.has(toKey(line)))
 }
 

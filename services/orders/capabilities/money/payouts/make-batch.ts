@@ -45,6 +45,7 @@ export const makeBatch = async (
       [...due.map(row => ({ ...row, why: '' })), ...leftOut].flatMap(row => [
         [row.invoice_no, row.why],
         [row.invoice_ref_no, row.why],
+        [row.invoice_id, row.why],
       ]),
     )
     const refused = refuseEach(wanted, number => reasons.get(number) ?? `There is no invoice ${number}.`)

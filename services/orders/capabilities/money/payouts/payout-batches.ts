@@ -131,8 +131,8 @@ export const refuseEach = (numbers: readonly string[], check: (number: string) =
 export const lockInvoices = async (tx: Tx, tenant: string, wanted?: readonly string[]): Promise<string[]> => {
   const { rows } = await tx.client.query<{ invoice_id: string }>(
     `select invoice_id from invoices
-      where tenant_id = $1 and (invoice_no = any($2) or invoice_ref_no = any($2)
-        or $2::text[] is null and state = 'approved')
+      where tenant_id = $1 and (invoice_no = any($2) or invoice_ref_no = any($2) or invoice_id::text = any($2)
+        or $2::text[] is null and state = 'approved' and kind in ('invoice', 'remittance'))
       order by invoice_id for no key update`,
     [tenant, wanted?.filter(number => isNumber.test(number))],
   )

@@ -32,10 +32,10 @@ t.test('the pay run', async t => {
     t.equal((await move(waybills, 'key_13', { collected_by: 'Nimal' })).status, 200)
     await post('/cash/handover', { collected_by: 'Nimal', declared: 2000, counted: 2000 })
     const { data: made } = (await post('/invoice', { all: true, until: today })).body
-    const numbers: string[] = made.map(({ invoice_no }: { invoice_no: string }) => invoice_no)
-    for (const no of numbers) {
-      await post(`/invoice/${no}/submit`, {})
-      await post(`/invoice/${no}/approve`, {}, second)
+    const numbers: string[] = []
+    for (const { id } of made) {
+      await post(`/invoice/${id}/submit`, {})
+      numbers.push((await post(`/invoice/${id}/approve`, {}, second)).body.data.invoice_no)
     }
     return numbers
   }

@@ -99,5 +99,6 @@ const candidatesSql = `
     left join payout_items item on item.tenant_id = invoices.tenant_id and item.invoice_id = invoices.invoice_id
       and item.state = 'open'
   where invoices.tenant_id = $1
-    and (invoices.invoice_id = any($2::uuid[]) or $2::uuid[] is null and invoices.state = 'approved')
+    and (invoices.invoice_id = any($2::uuid[])
+      or $2::uuid[] is null and invoices.state = 'approved' and kind in ('invoice', 'remittance'))
   order by invoices.invoice_id`
