@@ -136,7 +136,7 @@ if (browser) {
     await setStatus(waybills, 'key_12')
     await page.goto(`${url}#/orders`)
     for (const waybill of waybills) await page.getByLabel(waybill).check()
-    await chosen.locator('summary').click()
+    await chosen.locator('summary').first().click()
     await page.locator('#scan-status').selectOption('key_13')
     await page.getByLabel('Who has the cash').fill('Nimal')
     await orders.rows('update orders set cod = 1200 where waybill_number = $1', [first])

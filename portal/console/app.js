@@ -17,6 +17,7 @@ import { Messages } from './screens/messages.js'
 import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
 import { Payouts } from './screens/payouts.js'
+import { Riders } from './screens/riders.js'
 import { Scan } from './screens/scan.js'
 import { Templates } from './screens/templates.js'
 import { Today } from './screens/today.js'
@@ -30,6 +31,7 @@ const screens = {
   messages: { Screen: Messages, needs: 'listMessages' },
   conversations: { Screen: Conversations, needs: 'listConversations' },
   scan: { Screen: Scan, needs: 'getAnyOrder' },
+  riders: { Screen: Riders, needs: 'listRiders' },
   channels: { Screen: Channels, needs: 'listChannels' },
   templates: { Screen: Templates, needs: 'listTemplates' },
   cash: { Screen: Cash, needs: 'getCash' },

@@ -26,9 +26,12 @@ export const takesPayment = (/** @type {string | undefined} */ books) =>
  * @param {any[]} orders @param {string | undefined} books
  */
 export const useCollection = (orders, books) => {
-  const [by, setBy] = useState('')
+  const [entered, setBy] = useState(/** @type {string | undefined} */ (undefined))
   const [given, setGiven] = useState(/** @type {Record<string, any>} */ ({}))
   const isPaid = takesPayment(books)
+  const riders = new Set(orders.map(({ rider }) => rider?.name ?? ''))
+  // The rider who has all parcels has their cash, unless a person says otherwise.
+  const by = entered ?? (riders.size === 1 ? [...riders][0] : '')
   /** @type {Payment[]} */
   const payments = orders
     .filter(({ cod }) => isPaid && cod > 0)
@@ -60,7 +63,7 @@ export const useCollection = (orders, books) => {
       })),
     /** Forgets the payments once they are booked; the next tour has another rider. */
     end: () => {
-      setBy('')
+      setBy(undefined)
       setGiven({})
     },
   }

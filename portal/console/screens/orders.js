@@ -9,6 +9,7 @@ import { Panel, useLive } from '../../kit/ui.js'
 import { maxScanned, useScanList } from '../scan-list.js'
 import { parcelColumns } from './find.js'
 import { Move } from './move-all.js'
+import { GiveTo } from './riders.js'
 import { Print } from './scan.js'
 
 const classes = ['waiting', 'under_way', 'delivered', 'returned', 'cancelled']
@@ -63,7 +64,8 @@ const Actions = ({ list, onMoved }) => {
       may('moveOrders') &&
       html`<details><summary>${t('scan.move_all', { count: number(list.size) })}</summary>
       <${Move} list=${list} onDone=${onDone} /></details>`
-    }`
+    }
+    <${GiveTo} waybills=${list.items.map(({ waybill }) => waybill)} onDone=${onDone} />`
 }
 
 export const Orders = ({ query }) => {

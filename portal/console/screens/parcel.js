@@ -12,6 +12,7 @@ import { Status } from './find.js'
 import { Composer } from './message.js'
 import { ParcelMoney, reasonField } from './money.js'
 import { Reasons, useReasons } from './move-all.js'
+import { Carried } from './riders.js'
 import { Timeline, useTimeline } from './timeline.js'
 import { Requests } from './today.js'
 
@@ -147,6 +148,7 @@ export const Parcel = ({ params: [waybill = ''] }) => {
       </div>
       <div class="stack">
         <${Order} order=${order} onEdited=${reload} />
+        ${order.data && html`<${Carried} order=${order.data.data} />`}
         <${Timeline} of=${timeline} />
         ${may('getAnyParcelMoney') && order.data && html`<${ParcelMoney} order=${order.data.data} />`}
       </div>

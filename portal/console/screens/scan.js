@@ -9,6 +9,7 @@ import { findRefusal, maxScanned, useScanList } from '../scan-list.js'
 import { play, wakeSound } from '../sound.js'
 import { Status } from './find.js'
 import { Move } from './move-all.js'
+import { GiveTo } from './riders.js'
 
 /**
  * Directs typing to the field from anywhere but another field, since a barcode reader types too. After a label the
@@ -144,7 +145,11 @@ export const Scan = () => {
   return html`<h1 tabindex="-1">${t('menu.scan')}</h1>
     <div class="columns">
       <div class="stack"><${Scanner} list=${list} form=${form} last=${last} setLast=${setLast} />
-        ${may('moveOrders') && list.items.length > 0 && html`<${Move} list=${list} onDone=${onDone} />`}</div>
+        ${may('moveOrders') && list.items.length > 0 && html`<${Move} list=${list} onDone=${onDone} />`}
+        ${
+          list.items.length > 0 &&
+          html`<${GiveTo} waybills=${list.items.map(({ waybill }) => waybill).reverse()} onDone=${onDone} />`
+        }</div>
       <${Scanned} list=${list} field=${form} />
     </div>`
 }

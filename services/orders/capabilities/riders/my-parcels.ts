@@ -1,4 +1,5 @@
 import type { Staff } from '@courier/shared/access/staff.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
@@ -61,7 +62,9 @@ export const readMyParcels = async (options: Options, { tenant, tokenId }: Staff
   const byWaybill = new Map(rows.map(row => [row.waybill_number, row]))
   const parcels = await viewOrders(catalogues, tenant, orders, (row, catalogue) => {
     const order = toOrder(row, catalogue)
-    return viewParcel(order, byWaybill.get(row.waybill_number) as ParcelRow, statuses, findNeeded(rules, row.cod))
+    const whatsapp_digits = readPhone(order.customer_phone, catalogue.country).number ?? null
+    const parcel = byWaybill.get(row.waybill_number) as ParcelRow
+    return { ...viewParcel(order, parcel, statuses, findNeeded(rules, row.cod)), whatsapp_digits }
   })
   const count = (state: MyParcel['state']) => parcels.filter(parcel => parcel.state === state).length
   return {
@@ -116,7 +119,7 @@ const viewParcel = (
   { position, assigned_at, assigned_by, failed_attempts, instruction, changed_at }: ParcelRow,
   statuses: Statuses,
   proof: MyParcel['proof'],
-): MyParcel => ({
+): Omit<MyParcel, 'whatsapp_digits'> => ({
   waybill_number: order.waybill_number,
   order_no: order.order_no,
   state: findState(order.status.key),
@@ -145,7 +148,7 @@ const viewParcel = (
   changed_at,
 })
 
-const isFinished = ({ state }: MyParcel): number => (state === 'done' ? 1 : 0)
+const isFinished = ({ state }: Pick<MyParcel, 'state'>): number => (state === 'done' ? 1 : 0)
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Sorts what is finished last, then by the place in the list, then by city. */

@@ -65,7 +65,7 @@ t.test('a rider delivers, fails, takes and hands back; each act counts once', as
   t.match(await readList(nimal), {
     counts: { to_do: 0, done: 1, failed: 0 },
     cash: { parcels: 1, amount: 4500 },
-    parcels: [{ state: 'done', status: { key: 'key_13' } }],
+    parcels: [{ state: 'done', status: { key: 'key_13' }, whatsapp_digits: '94770000101' }],
   })
   const { data } = (await staffGet('/order/DM00000002')).body
   t.match(data.timeline[0], { user: { first_name: 'Nimal' }, status: { key: 'key_13' } })

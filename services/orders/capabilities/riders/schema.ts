@@ -144,6 +144,10 @@ export const MyParcel = component('MyParcel', {
   state_name: Type.String(),
   customer_phone: Type.String(),
   customer_secondary_phone: nullable,
+  whatsapp_digits: orNull(Type.String(), {
+    description: 'The international digits of customer_phone; null: they are not known.',
+    examples: ['94770000101'],
+  }),
   cod: Type.Integer({ description: 'Whole units of the currency.' }),
   currency: Type.String(),
   weight: Type.Number(),
