@@ -144,12 +144,12 @@ for (const [currency, month] of Object.entries(months))
     await date('12')
     const [made] = await post('/invoice', { all: true, until: '2026-02-15' })
     t.match(made, { kind: 'made', total: month.total })
-    await post(`/invoice/${made.id}/submit`, {})
+    const { invoice_no } = await post(`/invoice/${made.id}/submit`, {})
     t.equal((await request('POST', `/api/public/merchant/invoice/${made.id}/approve`, {})).status, 200)
     t.equal((await pay([made.id], 'PAY 1', '2026-02-20')).status, 200)
     await date('20')
 
-    const [days, document] = [['02', '02', '03', '10', '12', '20'], made.id]
+    const [days, document] = [['02', '02', '03', '10', '12', '20'], invoice_no]
     const kinds = ['delivered', 'delivered', 'returned', 'delivered', 'compensated', 'paid']
     const amounts = [...month.lines.map(line => line.at(-1) as number), -month.total]
     const lines = kinds.map((kind, index) => {

@@ -45,8 +45,7 @@ const open = async () => {
   }
   const invoice = async () => {
     const [made] = await must('/invoice', { merchant_id: shop, until: today })
-    if (made.kind === 'made') await must(`/invoice/${made.id}/submit`, {})
-    return made
+    return made.kind === 'made' ? { ...made, ...(await must(`/invoice/${made.id}/submit`, {})) } : made
   }
   const approve = (no: string) => must(`/invoice/${no}/approve`, {}, second)
   const balance = async () => (await get('/balance')).body.data
@@ -173,7 +172,7 @@ t.test(
     await correct({ kind: 'compensation', waybill_number: delivered, amount: -100 })
     const found = await invoice()
     t.equal(found.total, 1889.5)
-    t.match(await lines(found.id), [
+    t.match(await lines(found.invoice_no), [
       { waybill_number: lost, kind: 'compensated', compensation: 1500, reason: null },
       { waybill_number: lost, kind: 'compensation', compensation: -1500, reason: 'Found in Galle' },
       { waybill_number: delivered, kind: 'delivered', reason: null },
@@ -182,9 +181,9 @@ t.test(
       { waybill_number: null, kind: 'write_off', adjustment: 12.5, reason: 'Goodwill' },
       { waybill_number: null, kind: 'write_off', adjustment: -12.5 },
     ])
-    t.equal((await get(`/invoice/${found.id}`)).body.data.parcels, 2)
-    await approve(found.id)
-    t.equal((await pay([found.id], 'P1', today)).status, 200)
+    t.equal((await get(`/invoice/${found.invoice_no}`)).body.data.parcels, 2)
+    await approve(found.invoice_no)
+    t.equal((await pay([found.invoice_no], 'P1', today)).status, 200)
   },
 )
 
@@ -194,12 +193,12 @@ t.test('correction and invoice: the next invoice shows a wrong collection, with 
   t.equal(first.total, 1889.5)
   const done = await correct({ kind: 'collection', waybill_number: wrong, amount: -500, reason: 'It was 2,000' })
   t.equal(done.amount, -500)
-  t.equal((await get(`/invoice/${first.id}`)).body.data.total, 1889.5, 'the document stays')
+  t.equal((await get(`/invoice/${first.invoice_no}`)).body.data.total, 1889.5, 'the document stays')
   const right = await deliver()
   const next = await invoice()
   // 500 less was collected: the COD fee is 5 less, the tax on it 0.90, the withholding 10.
   t.equal(next.total, 1889.5 - 484.1)
-  t.match(await lines(next.id), [
+  t.match(await lines(next.invoice_no), [
     {
       waybill_number: wrong,
       kind: 'collection',
@@ -221,39 +220,39 @@ t.test('correction and invoice: the next invoice shows a wrong collection, with 
     },
   )
   const pdf = await fixture.app.inject({
-    url: `/api/staff/invoice/${next.id}?format=pdf`,
+    url: `/api/staff/invoice/${next.invoice_no}?format=pdf`,
     headers: { authorization: `Bearer ${fixture.clerk}`, 'x-tenant': 'demo' },
   })
   t.equal(pdf.statusCode, 200)
-  for (const { id: invoice_no } of [first, next]) await approve(invoice_no)
-  t.equal((await pay([first.id, next.id], 'P2', today)).status, 200)
+  for (const { invoice_no } of [first, next]) await approve(invoice_no)
+  t.equal((await pay([first.invoice_no, next.invoice_no], 'P2', today)).status, 200)
   t.equal((await balance()).balance, 0)
   t.equal(await trial('differences'), -500, 'the handover that is 500 short goes to the same account')
 })
 
 t.test('correction and dispute: a disputed parcel is corrected beside its dispute', async t => {
   const waybill = await deliver()
-  const { id: no } = await invoice()
+  const { invoice_no: no } = await invoice()
   const dispute = { waybill_numbers: [waybill], reason: 'I was paid 3,000' }
   t.equal((await request('POST', `/api/public/merchant/invoice/${no}/dispute`, dispute)).status, 200)
   await correct({ kind: 'collection', waybill_number: waybill, amount: 500 })
   t.match(await balance(), { held: 1889.5, payable_now: 484.1, balance: 2373.6 })
   const next = await invoice()
   t.equal(next.total, 484.1)
-  t.equal((await request('POST', `/api/public/merchant/invoice/${next.id}/dispute`, dispute)).status, 422)
+  t.equal((await request('POST', `/api/public/merchant/invoice/${next.invoice_no}/dispute`, dispute)).status, 422)
   await must(`/invoice/${no}/dispute/settle`, { waybill_numbers: [waybill], reason: 'Right' })
   t.match((await get(`/invoice/${no}`)).body.data, { total: 1889.5, state: 'submitted' })
   // Both parts of the parcel may be disputed once more, on the invoice that has the correction.
-  t.equal((await request('POST', `/api/public/merchant/invoice/${next.id}/dispute`, dispute)).status, 200)
-  await must(`/invoice/${next.id}/dispute/settle`, { waybill_numbers: [waybill], reason: 'Right' })
-  for (const number of [no, next.id]) await approve(number)
-  t.equal((await pay([no, next.id], 'P3', today)).status, 200)
+  t.equal((await request('POST', `/api/public/merchant/invoice/${next.invoice_no}/dispute`, dispute)).status, 200)
+  await must(`/invoice/${next.invoice_no}/dispute/settle`, { waybill_numbers: [waybill], reason: 'Right' })
+  for (const number of [no, next.invoice_no]) await approve(number)
+  t.equal((await pay([no, next.invoice_no], 'P3', today)).status, 200)
   t.equal((await balance()).balance, 0)
 })
 
 t.test('correction and pay run: a transfer that came back is due again, and is paid once', async t => {
   await deliver()
-  const { id: no } = await invoice()
+  const { invoice_no: no } = await invoice()
   const back = { kind: 'returned_transfer', invoice_no: no, reason: 'The account is closed', bank_reference: 'R1' }
   t.match((await post('/ledger/correction', back)).body.errors, { invoice_no: [/^The invoice is submitted: only/] })
   await approve(no)
@@ -311,7 +310,7 @@ t.test('correction and pay run: what a merchant owes is paid in, written off or 
   t.match(accounts.find(({ account }: { account: string }) => account === 'opening_balances').type, 'equity')
   const month = (await staffGet(`/ledger/month?month=${today.slice(0, 7)}`)).body.data.totals
   t.match(month, { other: 250 })
-  const { id: invoice_no, total } = await invoice()
+  const { invoice_no, total } = await invoice()
   t.equal(total, 250)
   await approve(invoice_no)
   t.equal((await pay([invoice_no], 'P6', today)).status, 200)
@@ -421,7 +420,7 @@ t.test('a compensated parcel that is delivered after all asks for its compensati
   await must(`/ledger/correction/${own}/reject`, {})
   t.equal((await fixture.move([wrong], 'key_13', { collected_by: 'Nimal' })).status, 200)
   for (const { correction_id } of await waiting()) await must(`/ledger/correction/${correction_id}/approve`, {}, second)
-  const { id: invoice_no } = await invoice()
+  const { invoice_no } = await invoice()
   t.equal((await balance()).balance, owed + 2 * (1000 - 450 - 20 - 84.6 - 20))
   await approve(invoice_no)
   t.equal((await pay([invoice_no], 'P10', today)).status, 200)
@@ -464,7 +463,7 @@ t.test('correction and closed month: it is booked today, and sealed days stay as
   const before = await seals()
   const booked = await correct({ kind: 'collection', waybill_number: waybill, amount: -500 })
   t.equal(booked.booked_on, today)
-  const { id: invoice_no } = await invoice()
+  const { invoice_no } = await invoice()
   await approve(invoice_no)
   await pay([invoice_no], 'P7', today)
   await correct({ kind: 'returned_transfer', invoice_no })
@@ -482,7 +481,7 @@ t.test('docs/money.md names every kind, and its example adds up', async t => {
   const before = (await balance()).waiting
   const waybill = await deliver()
   await correct({ kind: 'collection', waybill_number: waybill, amount: -450 })
-  const { id: invoice_no } = await invoice()
+  const { invoice_no } = await invoice()
   await approve(invoice_no)
   await pay([invoice_no], 'P8', today)
   await correct({ kind: 'returned_transfer', invoice_no })

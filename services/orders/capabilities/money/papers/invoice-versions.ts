@@ -197,7 +197,8 @@ export const findCreditNote = async (
 }
 
 const findCreditNoteSql = `
-  select issued.invoice_id, invoices.kind as document, credit_note_no, invoice_no, issued.version, kind, issued_on::text, credited::float8,
+  select issued.invoice_id, invoices.kind as document, credit_note_no, invoice_no, issued.version,
+    issued.kind, issued_on::text, credited::float8,
     issued.charges_due::float8, issued.reason, letterhead
   from invoice_versions issued
     join invoices on invoices.tenant_id = issued.tenant_id and invoices.invoice_id = issued.invoice_id
