@@ -87,6 +87,10 @@ const showFacts = invoice => ({
   [t('invoice.paid_on')]: invoice.paid_on,
 })
 
+/** Returns true for an invoice of which disputes leave nothing to pay. */
+const isWaiting = ({ state, total, charges_due, set_off }) =>
+  state === 'submitted' && total <= 0 && charges_due === 0 && set_off === 0
+
 /** Shows one invoice with its lines and documents, and what the merchant may do. */
 export const Invoice = ({ no }) => {
   const found = useLive(signal => callOrders(`/invoice/${encodeURIComponent(no)}`, { signal }), 0, [no])
@@ -100,7 +104,7 @@ export const Invoice = ({ no }) => {
     <p><a href="#/money">${t('menu.money')}</a></p>
     <${Live} of=${found} lines=${8}>${({ data }) => html`
       <${Panel} title=${data.invoice_ref_no}><${Facts} of=${showFacts(data)} />
-        ${data.state === 'submitted' && data.total <= 0 && data.charges_due === 0 && data.set_off === 0 && html`<p class="notice">${t('invoice.waits')}</p>`}
+        ${isWaiting(data) && html`<p class="notice">${t('invoice.waits')}</p>`}
         <${Actions} invoice=${data} ticked=${chosen.length} onDone=${onDone} /><//>
       <${Lines} key=${data.version} invoice=${data} chosen=${chosen} setChosen=${setChosen} onDone=${onDone} />
       <${Versions} invoice=${data} needs="getCreditNote" />`}<//>`

@@ -152,8 +152,8 @@ const accountSql = `
   select currency, opening::float8, closing::float8, line.* from edge left join (
     select numbered.booked_on::text, numbered.journal_id, waybill_number, line_no, numbered.kind,
       invoice_no as document,
-      collected::float8, charges::float8, numbered.tax::float8, withholding::float8, other::float8, paid::float8, amount::float8,
-      balance::float8
+      collected::float8, charges::float8, numbered.tax::float8, withholding::float8, other::float8, paid::float8,
+      amount::float8, balance::float8
     from numbered left join invoices on invoices.tenant_id = $1 and invoices.invoice_id = numbered.invoice_id
       and submitted_at is not null
     where $5::date is null or (numbered.booked_on, numbered.journal_id, coalesce(waybill_number, '-'), line_no)

@@ -210,7 +210,8 @@ const findBlock = async (tx: Tx, tenant: string, step: Step, invoice: InvoiceRow
   return user ? `${user} sets it off or corrects it, or has its parcels: cancel that first.` : undefined
 }
 
-const draftSetOffSql = `select invoices.invoice_id::text as found from set_offs join invoices using (tenant_id, invoice_id)
+const draftSetOffSql = `
+  select invoices.invoice_id::text as found from set_offs join invoices using (tenant_id, invoice_id)
   where tenant_id = $1 and remittance_id = $2 and submitted_at is null limit 1`
 
 const usedBySql = `

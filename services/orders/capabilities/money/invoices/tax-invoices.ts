@@ -43,7 +43,7 @@ const correctedLineSql = `
       and original.waybill_number = line.waybill_number and original.line_no = line.refers_to
       and original.tax_invoice_id`
 
-/** Takes lines for the document $3. Those that pay nothing are on no remittance: this document is theirs. */
+/** Takes lines for the document $3, which becomes the only document of lines without COD. */
 const takeSql = (isWanted: string) => `
   with line as (
     update money_lines line set tax_invoice_id = $3,

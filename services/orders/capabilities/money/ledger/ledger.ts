@@ -113,7 +113,8 @@ const documentsSql = `
         select journal_id, 'bank', 'merchant:' || merchant_id, amount, booked_on
         from corrections where tenant_id = $1 and journal_id is not null and kind = 'returned_transfer'
         union all
-        select charges_journal_id, 'bank', 'merchant:' || merchant_id, coalesce(charges_paid, charges_due), charges_booked_on
+        select charges_journal_id, 'bank', 'merchant:' || merchant_id, coalesce(charges_paid, charges_due),
+          charges_booked_on
         from invoices where tenant_id = $1 and charges_journal_id is not null`
 
 const bookJournalSql = `
@@ -131,8 +132,8 @@ export const bookJournal = (tx: Tx, tenant: string, journalId: string, waybills:
   tx.client.query({ name: 'book_journal', text: bookJournalSql, values: [tenant, journalId, waybills] })
 
 /** Computes the amount that the merchant is owed for a line, `line`. */
-export const netSql = `line.cod + line.compensation + line.adjustment - line.held - line.delivery - line.cod_fee - line.return_fee - line.tax
-    - line.withholding`
+export const netSql = `line.cod + line.compensation + line.adjustment - line.held - line.delivery - line.cod_fee
+    - line.return_fee - line.tax - line.withholding`
 
 /** Computes the amount that a line, `line`, costs the merchant, with its tax. */
 export const chargesSql = '(line.delivery + line.cod_fee + line.return_fee + line.tax)'

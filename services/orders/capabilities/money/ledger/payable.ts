@@ -46,7 +46,8 @@ export const paidSql = `(${netSql} + case when charges_apart then ${chargesSql} 
  * Selects the terms of the invoice $2, since the merchant's own may have changed, and joins them to its lines, `line`.
  */
 export const invoiceTermsSql = `(
-    select invoice_id, charges_due <> 0 or kind <> 'invoice' as charges_apart from invoices where tenant_id = $1 and invoice_id = $2
+    select invoice_id, charges_due <> 0 or kind <> 'invoice' as charges_apart from invoices
+    where tenant_id = $1 and invoice_id = $2
   ) terms on terms.invoice_id = line.invoice_id`
 
 /** Computes what remittances set off of a document, `invoices`. */

@@ -184,7 +184,8 @@ t.test('columns never overlap, page 2 names the document, and a draft has the sa
 t.test('a document of an earlier release keeps its bytes', async t => {
   const old = { ...line, booked_on: '2026-02-01', collected: 1000, withholding: 20, net: 425.4, withholding_percent: 2 }
   const document = {
-    ...{ title: 'Invoice', number: 'CFX-26-02-00001', issued_on: '2026-02-02', references: ['Reference MI-0001'] },
+    title: 'Invoice',
+    ...{ number: 'CFX-26-02-00001', issued_on: '2026-02-02', references: ['Reference MI-0001'] },
     letterhead: {
       ...{ company: 'Demo Couriers', company_address: '1 Main Street', company_tax_number: 'VAT 101' },
       ...{ merchant_name: 'Lanka Shoes', merchant_address: null, merchant_tax_number: null, currency: 'LKR' },

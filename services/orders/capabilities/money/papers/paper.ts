@@ -5,7 +5,7 @@ import type { DocumentKind, InvoiceLine } from './amounts.ts'
 import type { Letterhead } from './invoice-versions.ts'
 import { wordSum } from './words.ts'
 
-// Composes documents for paper (docs/money.md#on-paper). A form is one function.
+// Composes documents for paper (docs/money.md#documents). A form is one function.
 
 type Line = Static<typeof InvoiceLine>
 

@@ -1,6 +1,7 @@
 -- Tax invoices apart from remittances (docs/money.md#two-documents), with numbers that are taken at issue.
 alter table tenants
-  -- one: an invoice with charges and COD. two: a tax invoice for charges, and a remittance. null: two with a tax_number.
+  -- one: an invoice with charges and COD. two: a tax invoice for charges, and a remittance. null: two, if the tenant
+  -- has a tax_number.
   add column documents text collate "C" constraint tenants_documents_check check (documents in ('one', 'two')),
   add column invoice_form text collate "C" not null default 'plain'
     constraint tenants_invoice_form_check check (invoice_form in ('plain', 'lk')),
@@ -29,7 +30,7 @@ alter table invoices
   -- What the merchant paid of `charges_due`, whose rest was set off; null: all of it.
   add column charges_paid numeric;
 
--- What a remittance takes off for tax invoices and notes. Rows never change; those of a cancelled remittance do not count.
+-- What a remittance takes off for tax invoices and notes. Rows never change; a cancelled remittance takes nothing off.
 create table set_offs (
   tenant_id text collate "C" not null,
   remittance_id uuid not null,
