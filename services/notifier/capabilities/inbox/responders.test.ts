@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { phoneNumberId, until } from '../../test/fixture.ts'
-import { changeAddress, confirm, customer, prepare } from '../../test/replies-fixture.ts'
+import { callMe, changeAddress, confirm, customer, prepare } from '../../test/replies-fixture.ts'
 import { postWebhook } from '../../test/webhooks-fixture.ts'
 
 const conversation = `/api/conversations/${customer}`
@@ -152,4 +152,82 @@ t.test('the owner follows the times of webhooks, not their order, and of one sec
   await hands('control_lent', second + 30)
   await post('standby', { ...head, standby: {} })
   t.equal(await owner(), 'ours', 'what is not understood changes nothing')
+})
+
+t.test('through a day of two responders every message is seen, and no automatic one takes over', async t => {
+  const { orders, happens, says, reply, offer, control, settled, texted, texts, ...day } = await open(t)
+  const { owner, thread, messages } = day
+  orders.decide.outcomeOf = ({ action }) => (action === 'call_me' ? 'requested' : 'done')
+  const written: string[] = []
+  const ofStaff: string[] = []
+  let [isOther, presses] = [false, 0]
+  /** The API's times are whole seconds: what changes the owner must not share one. */
+  const nextSecond = () => new Promise(resolve => setTimeout(resolve, 1_100))
+  const hands = async (kind: 'route' | 'take' | 'pass' | 'release') => {
+    await nextSecond()
+    await happens(kind)
+    isOther = kind === 'route' || kind === 'take'
+  }
+  const customerSays = async (text: string) => {
+    await nextSecond()
+    await says(text)
+    written.push(text)
+    t.equal(await owner(), isOther ? 'other' : 'ours', text)
+  }
+  const otherSays = async (text: string) => {
+    await happens('answer', text)
+    written.push(text)
+  }
+  const staffReply = async (text: string) => {
+    if (isOther) t.equal((await reply({ text })).status, 422, 'a reply takes over only if it says so')
+    t.equal((await reply({ text, ...(isOther && { takes_over: true }) })).status, 202)
+    ofStaff.push(text)
+    isOther = false
+    await until(text, async () => texts().includes(text))
+  }
+  const press = async (message_id: string, index: number) => {
+    await nextSecond()
+    const before = texts().length
+    control.press({ message_id, index })
+    await settled(++presses)
+    if (!isOther) return texted(before + 1)
+    await until('it is held', async () => (await messages('held')).length > 0)
+    t.equal(texts().length, before, 'an automatic text waits')
+  }
+
+  const [morning, noon] = [await offer(), await offer('DM2')]
+  await customerSays('Good morning')
+  await press(morning, confirm)
+  await hands('route')
+  await customerSays('Is the shop open?')
+  await otherSays('Until six.')
+  await press(morning, callMe)
+  t.equal((await messages('held')).length, 1)
+  await staffReply('This is Kamal.')
+  await texted(3)
+  t.strictSame(texts().slice(1), ['This is Kamal.', 'We will call.'], 'what waited follows the reply')
+
+  await hands('take')
+  await otherSays('May I help?')
+  await press(noon, confirm)
+  await customerSays('No, thanks')
+  await hands('pass')
+  await texted(4)
+  await press(noon, callMe)
+
+  // Nobody writes for some hours: the other responder takes over after the idle time, without any news.
+  await hands('route')
+  await customerSays('Hello again')
+  await otherSays('Hello.')
+  await hands('release')
+  await customerSays('Anybody?')
+  await staffReply('We are here.')
+  await customerSays('Thank you')
+
+  t.equal(await owner(), 'ours')
+  t.same(await messages('held'), [])
+  const shown = (await thread()).data.map(({ text }: { text: string | null }) => text)
+  for (const text of [...written, ...ofStaff])
+    t.equal(shown.filter((each: string | null) => each === text).length, 1, `${text} is shown once`)
+  t.equal(texts().filter(text => !ofStaff.includes(text)).length, 4, 'each automatic text left once')
 })
