@@ -47,18 +47,26 @@ const subjects = {
   write_off: merchant,
   payment_received: merchant,
   opening_balance: merchant,
+  charges: parcel,
   returned_transfer: () => ({ name: 'invoice_no', label: t('invoice.no'), required: true, maxlength: 100 }),
 }
+
+const charges = ['delivery', 'cod_fee', 'return_fee']
 
 /** Shows the form of a correction, whose fields depend on its kind. */
 const Make = ({ onDone }) => {
   const [kind, setKind] = useState('collection')
   const options = Object.keys(subjects).map(id => ({ id, label: t(`money.${id}`) }))
   const amount = { name: 'amount', label: t('cash.amount'), type: 'number', step: smallest(), required: true }
+  const toCharge = name => ({
+    ...{ ...amount, name, label: t(`correction.${name}`), required: false },
+    hint: name === 'delivery' ? t('correction.charges_hint') : '',
+  })
   const fields = [
     { name: 'kind', label: t('correction.kind'), options },
     subjects[kind](),
-    ...(kind === 'returned_transfer' ? [] : [{ ...amount, hint: t('correction.hint') }]),
+    ...(['returned_transfer', 'charges'].includes(kind) ? [] : [{ ...amount, hint: t('correction.hint') }]),
+    ...(kind === 'charges' ? charges.map(toCharge) : []),
     ...(kind === 'payment_received'
       ? [{ name: 'bank_reference', label: t('invoice.reference'), required: true, maxlength: 500 }]
       : []),
@@ -69,7 +77,10 @@ const Make = ({ onDone }) => {
     const isShown = ([name, value]) => value !== '' && fields.some(field => field.name === name)
     const shown = Object.entries({ ...entered, kind }).filter(isShown)
     return Object.fromEntries(
-      shown.map(([name, value]) => [name, ['amount', 'merchant_id'].includes(name) ? Number(value) : value]),
+      shown.map(([name, value]) => [
+        name,
+        ['amount', 'merchant_id', ...charges].includes(name) ? Number(value) : value,
+      ]),
     )
   }
   return html`<p class="hint">${t('correction.second')}</p>

@@ -42,6 +42,10 @@ const liveSql = `
         select sum(cod) from money_lines where tenant_id = $1 and waybill_number = $2 and kind = 'collection'
           and refers_to = line.line_no
       ) <> 0 then 'has a correction of what was collected: correct that back first'
+      when (
+        select sum(delivery + cod_fee + return_fee) from money_lines where tenant_id = $1 and waybill_number = $2
+          and kind = 'charges' and refers_to = line.line_no
+      ) <> 0 then 'has a correction of its charges: correct that back first'
       when line_no < any (
         select line_no from money_lines line where tenant_id = $1 and waybill_number = $2 and kind = 'disputed'
           and invoice_id is null and not ${hasLaterSql('released')}

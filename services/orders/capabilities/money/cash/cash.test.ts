@@ -302,11 +302,18 @@ t.test('cash', async t => {
     const done = await post('deposit', { ...body, difference: fee })
     t.match(done.body.data, { amount: 975, difference: 25, difference_account: 'acquirer_fees', parcels: 1 })
     t.strictSame((await post('deposit', { ...body, difference: fee })).body, done.body, 'a repetition')
+    await deliver(['DM91000045'], 'Amal', { DM91000045: { method: 'card' } })
+    for (const other of [['DM91000045'], ['DM91000042', 'DM91000045'], undefined])
+      t.match(await errors({ difference: fee, waybill_numbers: other }), {
+        bank_reference: ['The reference Cards 3 has a deposit of 975, of 1 parcels. Give another one.'],
+      })
+    const second = { ...body, bank_reference: 'Cards 4', waybill_numbers: ['DM91000045'], difference: fee }
+    t.equal((await post('deposit', second)).status, 200)
     t.match((await readCash()).clearing, { parcels: 0, amount: 0 })
     const [{ today }] = await rows('select (now() at time zone time_zone)::date::text as today from tenants')
     const read = async (account: string) =>
       (await staffGet(`/ledger?account=${account}&from=${today}&to=${today}`)).body.data
-    t.match(await read('acquirer_fees'), { closing: 25 })
+    t.match(await read('acquirer_fees'), { closing: 50 })
     t.match(await read('clearing'), { closing: 0 })
     await deliver(['DM91000044'], 'Amal', { DM91000044: { method: 'qr' } })
     const more = { account: 'differences', amount: -0.5 }

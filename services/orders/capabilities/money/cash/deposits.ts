@@ -63,7 +63,7 @@ const otherAtOfficeSql = `(
       and journal_id is not null
   ) - (select coalesce(sum(other), 0) from cash_deposits where tenant_id = $1)`
 
-/** Books money that was brought to the bank. Repeating the reference and the amount changes nothing. */
+/** Books money that was brought to the bank. Repeating the reference, the amount and the parcels changes nothing. */
 export const deposit = async (
   tx: Tx,
   { tenant, by, body }: Call<Static<typeof NewDeposit>>,
@@ -71,9 +71,11 @@ export const deposit = async (
   const { amount, bank_reference, waybill_numbers: wanted, difference } = body
   await lockName(tx, tenant, 'office')
   const { rows: earlier } = await tx.client.query(sameSql, [tenant, bank_reference])
-  if (earlier[0]?.amount === amount) return { kind: 'done', data: earlier[0], objects: [] }
-  if (earlier[0]) {
-    const sentence = `The reference ${bank_reference} has a deposit of ${earlier[0].amount}. Give another one.`
+  const [same] = earlier
+  if (same?.amount === amount && (await isSameDeposit(tx, tenant, same, wanted)))
+    return { kind: 'done', data: same, objects: [] }
+  if (same) {
+    const sentence = `The reference ${bank_reference} has a deposit of ${same.amount}, of ${same.parcels} parcels. Give another one.`
     return refuse('bank_reference', sentence)
   }
   const before = await findUnbanked(tx, tenant, wanted)
@@ -100,6 +102,25 @@ export const deposit = async (
   const data = { deposit_id: journalId, amount, ...missing, parcels: waybills.length, bank_reference }
   return { kind: 'done', data, objects: [`deposit ${journalId}`] }
 }
+
+/** Tells whether an earlier deposit is of the parcels of a request; one that names none is of cash. */
+const isSameDeposit = async (
+  tx: Tx,
+  tenant: string,
+  { deposit_id, parcels }: Static<typeof Deposit>,
+  wanted: readonly string[] | undefined,
+): Promise<boolean> => {
+  const { rows } = await tx.client.query(wanted ? bankedSql : clearedSql, [
+    tenant,
+    deposit_id,
+    ...(wanted ? [wanted] : []),
+  ])
+  return wanted ? rows.length === wanted.length && parcels === wanted.length : rows.length === 0
+}
+
+const bankedSql = `select waybill_number from money_lines where tenant_id = $1 and banked_by = $2
+  and waybill_number = any($3::text[])`
+const clearedSql = `select from ledger_transfers where tenant_id = $1 and journal_id = $2 and credit = 'clearing'`
 
 /** Says what a deposit that differs from the sum on hand must send. */
 const wordDifference = (

@@ -8,8 +8,9 @@ import { readClock } from '../ledger/parcels.ts'
 export const insertSql = `
   insert into corrections (tenant_id, kind, merchant_id, waybill_number, amount, reason, bank_reference, made_by,
     made_at, exceeds_cod, invoice_id, payment_journal_id, payment_booked_on, payment_reference, payment_paid_on,
-    disputed_on)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) returning correction_id::float8`
+    disputed_on, right_delivery, right_cod_fee, right_return_fee)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+  returning correction_id::float8`
 
 interface Asked {
   readonly tenant: string
@@ -28,7 +29,7 @@ const ask = async (tx: Tx, { tenant, kind, merchant_id, waybill_number, amount, 
   const { now } = await readClock(tx, tenant)
   const { exceeds_cod = false, disputed_on } = more
   const values = [tenant, kind, merchant_id, waybill_number, amount, reason, null, by, now, exceeds_cod]
-  const { rows } = await tx.client.query(insertSql, [...values, ...Array(5).fill(null), disputed_on])
+  const { rows } = await tx.client.query(insertSql, [...values, ...Array(5).fill(null), disputed_on, null, null, null])
   return rows[0].correction_id as number
 }
 

@@ -4,8 +4,15 @@ import { Reason } from '../../../core/actions/fields.ts'
 import { isoTime } from '../../../core/database/iso-time.ts'
 import type { Tx } from '../../../core/database/tables.ts'
 import { findInvoice, type InvoiceRow } from '../invoices/invoices.ts'
-import { findCollection, insertLineSql, returnTransfer } from '../ledger/correction-lines.ts'
-import { Amount, BankReference, mostSummed, nullable, Waybill } from '../ledger/fields.ts'
+import {
+  findChargesDue,
+  findCollection,
+  insertCharges,
+  insertLineSql,
+  type RightCharges,
+  returnTransfer,
+} from '../ledger/correction-lines.ts'
+import { Amount, BankReference, mostCollected, mostSummed, nullable, Waybill } from '../ledger/fields.ts'
 import { bookJournal } from '../ledger/ledger.ts'
 import { lockName, lockParcels, readClock } from '../ledger/parcels.ts'
 import { insertSql } from './asked-corrections.ts'
@@ -22,6 +29,7 @@ const subjects = {
   payment_received: ['merchant_id'],
   opening_balance: ['merchant_id'],
   returned_transfer: ['invoice_no'],
+  charges: ['waybill_number'],
 } as const
 type Kind = keyof typeof subjects
 const kinds = Object.keys(subjects) as Kind[]
@@ -33,6 +41,15 @@ const kindField = Type.Union(
   kinds.map(kind => Type.Literal(kind)),
   { must: `be ${kinds.join(', ')}`, examples: ['write_off'] },
 )
+/** Names the charges that a correction may state: the first two of a delivery, the last of a return. */
+const chargeNames = ['delivery', 'cod_fee', 'return_fee'] as const
+
+const rightCharge = Type.Union([Type.Number(), Type.Null()], { description: 'The right charge; null: not corrected.' })
+const newCharge = Type.Optional({
+  ...{ ...Amount, maximum: mostCollected, examples: [] },
+  description: 'For charges: the right amount, without tax.',
+})
+
 export const Correction = Type.Object(
   {
     correction_id: Type.Integer({ examples: [1] }),
@@ -42,6 +59,9 @@ export const Correction = Type.Object(
     waybill_number: nullable('null: the correction is of no parcel.'),
     invoice_no: nullable('The invoice whose payment came back, or on which the settled parcel is disputed.'),
     amount: Type.Number({ description: 'The amount added to what the merchant is owed.', examples: [236] }),
+    delivery: rightCharge,
+    cod_fee: rightCharge,
+    return_fee: rightCharge,
     reason: Type.String(),
     bank_reference: nullable(),
     made_by: Type.String({ examples: ['Chamari'] }),
@@ -60,7 +80,7 @@ export type Correction = Static<typeof Correction>
 
 export const NewCorrection = defineBody('NewCorrection', {
   kind: kindField,
-  waybill_number: Type.Optional({ ...Waybill, description: 'For compensation, collection or write_off.' }),
+  waybill_number: Type.Optional({ ...Waybill, description: 'For compensation, collection, charges or write_off.' }),
   merchant_id: Type.Optional(
     Type.Integer({
       ...{ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, examples: [1] },
@@ -70,8 +90,12 @@ export const NewCorrection = defineBody('NewCorrection', {
   invoice_no: Type.Optional(Type.String({ maxLength: 100, description: 'For returned_transfer, a paid invoice.' })),
   amount: Type.Optional({
     ...{ ...Amount, minimum: -mostSummed, must: 'be an amount', examples: [236] },
-    description: 'Adds to what the merchant is owed, below zero takes from it. A returned transfer has none.',
+    description:
+      'Adds to what the merchant is owed, below zero takes from it. Charges and a returned transfer have none.',
   }),
+  delivery: newCharge,
+  cod_fee: newCharge,
+  return_fee: newCharge,
   bank_reference: Type.Optional({ ...BankReference, description: 'A payment that was received needs one.' }),
   reason: { ...Reason, description: 'The merchant reads it on its invoice or statement.' },
   value_reason: ValueReason,
@@ -83,7 +107,9 @@ const columns = `correction_id::float8, kind, merchant_id::float8, (
   ) as merchant_name, waybill_number, (
     select invoice_no from invoices where invoices.tenant_id = $1
       and invoices.invoice_id = coalesce(corrections.invoice_id, disputed_on)
-  ) as invoice_no, amount::float8, reason, bank_reference, made_by, ${isoTime('made_at')} as made_at, state,
+  ) as invoice_no, amount::float8,
+  right_delivery::float8 as delivery, right_cod_fee::float8 as cod_fee, right_return_fee::float8 as return_fee,
+  reason, bank_reference, made_by, ${isoTime('made_at')} as made_at, state,
   decided_by, ${isoTime('decided_at')} as decided_at, booked_on::text`
 
 /** Selects at most $4 corrections below the id $3, newest first; null: of any state and id. */
@@ -100,11 +126,22 @@ const refuseFields = (body: NewCorrection) => {
   if (given.length === 0) return refuse(fields[0] as string, `Give the ${fields.join(' or the ')} to correct.`)
   if (kind === 'returned_transfer' && amount !== undefined)
     return refuse('amount', 'Leave this out: the whole payment of the invoice came back.')
+  const charges = chargeNames.filter(name => body[name] !== undefined)
+  if (kind === 'charges') return refuseCharges(charges, amount)
+  if (charges[0]) return refuse(charges[0], 'Leave this out: only a correction of charges states them.')
   if (kind !== 'returned_transfer' && !amount) return refuse('amount', 'Give an amount above or below zero.')
   if (kind === 'payment_received' && bank_reference === undefined)
     return refuse('bank_reference', 'Give the reference that the bank has of the payment.')
   if (kind !== 'compensation' && value_reason !== undefined)
     return refuse('value_reason', 'Leave this out: only compensation is limited by the COD.')
+  return undefined
+}
+
+const refuseCharges = (given: readonly string[], amount: number | undefined) => {
+  if (amount !== undefined) return refuse('amount', 'Leave this out: the right charges say it.')
+  if (given.length === 0) return refuse('delivery', 'Give the right delivery, cod_fee or return_fee.')
+  if (given.includes('return_fee') && given.length > 1)
+    return refuse('return_fee', 'Correct the charges of the delivery and of the return apart.')
   return undefined
 }
 
@@ -146,6 +183,29 @@ const refuseBooks = async (
   return undefined
 }
 
+/** Reads right charges; undefined: it is no correction of charges. */
+const readRight = ({
+  kind,
+  delivery,
+  cod_fee,
+  return_fee,
+}: Pick<Stored, 'kind'> & Partial<Record<keyof RightCharges, number | null>>) =>
+  kind === 'charges'
+    ? Object.fromEntries(
+        Object.entries({ delivery, cod_fee, return_fee }).filter(([, value]) => typeof value === 'number'),
+      )
+    : undefined
+
+/** Finds what right charges add to what the merchant is owed, or refuses them. */
+const findDue = async (tx: Tx, tenant: string, waybill: string, right: RightCharges) => {
+  const due = await findChargesDue(tx, tenant, waybill, right)
+  const move = right.return_fee === undefined ? 'delivered' : 'returned with a fee'
+  if (due === undefined) return refuse('waybill_number', `${waybill} is not booked as ${move}.`)
+  if (due === null)
+    return refuse('waybill_number', `${waybill} was booked before rates were stored: write off the difference.`)
+  return due === 0 ? refuse('waybill_number', `${waybill} is charged that already.`) : due
+}
+
 /** Stores a correction. It changes nothing until a second person approves it. */
 export const makeCorrection = async (tx: Tx, { tenant, by, body }: Call<NewCorrection>): Promise<Acted<Correction>> => {
   const wrong = refuseFields(body)
@@ -155,7 +215,10 @@ export const makeCorrection = async (tx: Tx, { tenant, by, body }: Call<NewCorre
   const { merchant_id, waybill_number, invoice } = subject
   if (invoice && invoice.state !== 'deposited')
     return refuse('invoice_no', `The invoice is ${invoice.state}: only the payment of a deposited one comes back.`)
-  const amount = invoice?.total ?? body.amount ?? 0
+  const right = readRight(body)
+  const due = right && (await findDue(tx, tenant, waybill_number ?? '', right))
+  if (typeof due === 'object') return due
+  const amount = due ?? invoice?.total ?? body.amount ?? 0
   if (amount === 0) return refuse('invoice_no', 'Nothing was paid for the invoice.')
   const exceeds_cod = body.value_reason !== undefined
   const refused = await refuseBooks(tx, tenant, { kind: body.kind, waybill_number, amount, exceeds_cod })
@@ -165,7 +228,7 @@ export const makeCorrection = async (tx: Tx, { tenant, by, body }: Call<NewCorre
     ...[tenant, body.kind, merchant_id, waybill_number, amount, joinReasons(body.reason, body.value_reason)],
     ...[body.bank_reference, by.name, now, exceeds_cod],
     ...(invoice ? await readPayment(tx, tenant, invoice) : Array(5).fill(null)),
-    null,
+    ...[null, body.delivery, body.cod_fee, body.return_fee],
   ])
   return done(tx, tenant, rows[0].correction_id)
 }
@@ -216,7 +279,9 @@ export const decideCorrection = async (
   await tx.client.query(decideSql, [tenant, id, to, by.name, now, ...booking])
   if (to === 'approved' && found.kind !== settlement) {
     const waybill = found.waybill_number ?? ''
-    if (!found.invoice_id) await tx.client.query(insertLineSql, [tenant, waybill, id, found.amount])
+    const right = readRight(found)
+    if (right) await insertCharges(tx, tenant, waybill, right, id)
+    else if (!found.invoice_id) await tx.client.query(insertLineSql, [tenant, waybill, id, found.amount])
     await bookJournal(tx, tenant, journalId, [waybill])
   }
   return done(tx, tenant, id)
@@ -243,5 +308,10 @@ const lockBooks = async (tx: Tx, tenant: string, correction: Stored) => {
       : refuse('correction_id', 'The invoice is no longer paid by that transfer: reject the correction.')
   if (correction.waybill_number === null) await lockName(tx, tenant, 'corrections')
   else await lockParcels(tx, tenant, [correction.waybill_number])
+  const right = readRight(correction)
+  const due = right && (await findDue(tx, tenant, correction.waybill_number ?? '', right))
+  if (typeof due === 'object') return due
+  if (due !== undefined && due !== correction.amount)
+    return refuse('correction_id', 'What is charged changed meanwhile: reject the correction.')
   return refuseBooks(tx, tenant, correction)
 }

@@ -217,6 +217,7 @@ export const checkSql = `
         from corrections where tenant_id = $1 and state = 'approved' and kind in ${correctionKindsSql}
       ) approved full join (
         select journal_id, kind, merchant_id, waybill_number, case kind when 'collection' then cod
+          when 'charges' then -(delivery + cod_fee + return_fee + tax)
           else compensation + adjustment end as amount
         from money_lines where tenant_id = $1 and kind in ${correctionKindsSql}
       ) lines using (journal_id, kind, merchant_id, waybill_number, amount)

@@ -7,20 +7,23 @@ import { agreedTermsSql } from './terms.ts'
 // Books approved corrections: a line that the merchant's next invoice takes, or a payment that came back.
 
 /** Names the kinds of lines that corrections book. */
-export const correctionKindsSql = `('compensation', 'collection', 'write_off', 'payment_received', 'opening_balance')`
+export const correctionKindsSql = `('compensation', 'collection', 'write_off', 'payment_received', 'opening_balance',
+  'charges')`
 
 /** Selects what is booked for the delivery of the parcel $2, corrections included, with its terms. */
 const collectedSql = `
   select line_no as refers_to, line.tax_percent, line.withholding_percent, line.cod + coalesce(corrected.cod, 0) as cod,
     line.cod_fee + coalesce(corrected.cod_fee, 0) as cod_fee, line.tax + coalesce(corrected.tax, 0) as tax,
-    line.withholding + coalesce(corrected.withholding, 0) as withholding, line.delivery,
+    line.withholding + coalesce(corrected.withholding, 0) as withholding,
+    line.delivery + coalesce(corrected.delivery, 0) as delivery,
     fee_percent, fee_min, ${decimalsSql('currency')} as decimals
   from money_lines line join tenants on tenants.tenant_id = line.tenant_id
     join orders moved on moved.tenant_id = line.tenant_id and moved.waybill_number = line.waybill_number
     cross join lateral (
-      select sum(cod) as cod, sum(cod_fee) as cod_fee, sum(tax) as tax, sum(withholding) as withholding
+      select sum(cod) as cod, sum(delivery) as delivery, sum(cod_fee) as cod_fee, sum(tax) as tax,
+        sum(withholding) as withholding
       from money_lines later where later.tenant_id = $1 and later.waybill_number = $2
-        and later.refers_to = line.line_no and later.kind = 'collection'
+        and later.refers_to = line.line_no and later.kind in ('collection', 'charges')
     ) corrected cross join lateral (${agreedTermsSql}
     ) terms
   where line.tenant_id = $1 and line.waybill_number = $2 and line.kind = 'delivered'
@@ -36,6 +39,58 @@ export const findCollection = async (
   const text = `select cod::float8 as before, (cod + $3::numeric)::float8 as after from (${collectedSql}) collected`
   return (await tx.client.query(text, [tenant, waybill, amount])).rows[0]
 }
+
+/** Holds right charges: of a delivery, or of a return. */
+export type RightCharges = Readonly<Partial<Record<'delivery' | 'cod_fee' | 'return_fee', number>>>
+
+/** Selects what is charged for the delivery or the return of the parcel $2 ($3: its kind), and what is right. */
+const chargedSql = `
+  select refers_to, tax_percent, merchant_id, new_delivery - delivery as delivery, new_cod_fee - cod_fee as cod_fee,
+    new_return_fee - return_fee as return_fee,
+    round((new_delivery + new_cod_fee + new_return_fee) * tax_percent / 100, decimals) - tax as tax
+  from (
+    select *, coalesce($4::numeric, delivery) as new_delivery, coalesce($5::numeric, cod_fee) as new_cod_fee,
+      coalesce($6::numeric, return_fee) as new_return_fee
+    from (
+      select line.line_no as refers_to, line.tax_percent, line.merchant_id, ${decimalsSql('min(currency)')} as decimals,
+        sum(each.delivery) as delivery, sum(each.cod_fee) as cod_fee, sum(each.return_fee) as return_fee,
+        sum(each.tax) as tax
+      from money_lines line join tenants on tenants.tenant_id = line.tenant_id
+        join money_lines each on each.tenant_id = line.tenant_id and each.waybill_number = line.waybill_number
+          and (each.line_no = line.line_no
+            or each.refers_to = line.line_no and each.kind in ('collection', 'charges'))
+      where line.tenant_id = $1 and line.waybill_number = $2 and line.kind = $3
+        and not ${hasLaterSql('delivery_reversed', 'return_reversed')}
+      group by line.line_no, line.tax_percent, line.merchant_id
+    ) booked
+  ) charged`
+
+const chargedValues = (tenant: string, waybill: string, right: RightCharges) => [
+  ...[tenant, waybill, right.return_fee === undefined ? 'delivered' : 'returned'],
+  ...[right.delivery, right.cod_fee, right.return_fee],
+]
+
+/**
+ * Finds what right charges add to what the merchant is owed, with their tax; undefined: no such move is booked, null:
+ * it was booked before rates were stored. The caller has locked the order.
+ */
+export const findChargesDue = async (tx: Tx, tenant: string, waybill: string, right: RightCharges) => {
+  const text = `select (-delivery - cod_fee - return_fee - tax)::float8 as amount from (${chargedSql}) charged`
+  const { rows } = await tx.client.query(text, chargedValues(tenant, waybill, right))
+  return rows[0]?.amount as number | null | undefined
+}
+
+/** Inserts the line of a correction of charges: the difference to what is booked. */
+export const insertCharges = (tx: Tx, tenant: string, waybill: string, right: RightCharges, id: string) =>
+  tx.client.query(insertChargesSql, [...chargedValues(tenant, waybill, right), id])
+
+const insertChargesSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, delivery, cod_fee,
+    return_fee, tax, tax_percent, refers_to, booked_on, staff_name, reason)
+  select $1, $2, line_no, journal_id, charged.merchant_id, kind, charged.delivery, charged.cod_fee, charged.return_fee,
+    tax, tax_percent, refers_to, booked_on, made_by, reason
+  from corrections cross join ${firstFreeSql} cross join (${chargedSql}) charged
+  where corrections.tenant_id = $1 and correction_id = $7 returning tenant_id`
 
 /**
  * Inserts the line of the correction $3 of the amount $4. Fee and taxes become those of the right collection, unless
