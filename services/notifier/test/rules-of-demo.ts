@@ -13,16 +13,14 @@ export const notifierFile = createNotifierFile(loaded)
 
 const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
 
-/** Returns examples/demo-notifier.json with these rules, or with its own. */
+/** Returns examples/demo-notifier.json with these rules, or with its own; without costs it has no tariffs. */
 export const demoFile = (rules?: unknown[]) => {
-  const file = JSON.parse(readFileSync(new URL('../../../examples/demo-notifier.json', import.meta.url), 'utf8'))
-  return rules ? { ...file, rules } : file
+  const path = new URL('../../../examples/demo-notifier.json', import.meta.url)
+  const { tariffs, ...file } = JSON.parse(readFileSync(path, 'utf8'))
+  return { ...file, ...(loaded.has('costs') && { tariffs }), ...(rules && { rules }) }
 }
 
-export const checkDemo = (rules?: unknown[]) => {
-  const { tariffs, ...file } = demoFile(rules)
-  return checkFile(loaded.has('costs') ? { ...file, tariffs } : file, secrets, notifierFile)
-}
+export const checkDemo = (rules?: unknown[]) => checkFile(demoFile(rules), secrets, notifierFile)
 
 /** Stores these rules, or the rules of examples/demo-notifier.json, for the tenant demo. */
 export const giveRules = async (pool: pg.Pool, rules?: unknown[]): Promise<void> => {

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { createNotifierHousekeeping } from '../../housekeeping.ts'
@@ -446,4 +448,25 @@ t.test('a person who opted out gets no message about an invoice, and the rule’
   t.match(await rows('select faults from events where faults is not null'), [
     { faults: [{ detail: "The merchant's phone is not a phone number." }] },
   ])
+})
+
+t.test('a batch of events takes six round trips to Postgres, or fewer', async t => {
+  let writes = 0
+  const countWrites = (client: pg.PoolClient) => {
+    const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+    const write = stream.write.bind(stream) as (...given: unknown[]) => boolean
+    stream.write = (...given: unknown[]) => {
+      writes++
+      return write(...given)
+    }
+  }
+  const poolOf = async (url: string) => createPool({ url, name: 'counted', connections: 1 }).on('connect', countWrites)
+  const { deliver, queued } = await prepare(t, { poolOf, wabaId: 'w' }, demoFile().rules)
+  await deliver([orderEvent('first', { waybill_number: 'DM7' })])
+  for (const event of [orderEvent('a'), orderEvent('b', { status_key: 'key_13' }, 'order.status_changed')]) {
+    writes = 0
+    t.equal((await deliver([event, { ...event, id: `${event.id} 2` }])).status, 200)
+    t.ok(writes > 0 && writes <= 6, ` ${writes}`)
+  }
+  t.equal((await queued()).length, 5)
 })

@@ -9,10 +9,10 @@ import {
 } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { findTenant } from '../conversations/queries.ts'
+import { findChannels, findTenant, lockConversations } from '../conversations/queries.ts'
 import { findPressedNumbers } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { readContext } from '../messages/accept.ts'
+import { type Company, readContext } from '../messages/accept.ts'
 import { checkMessage, type SendingContext } from '../messages/check.ts'
 import { lockForEdits } from '../messages/edits.ts'
 import { expiryHours } from '../messages/expiry.ts'
@@ -57,13 +57,17 @@ export const processIn = async (
   points: readonly EventPoint[],
   numbers?: ReadonlyMap<string, string>,
 ): Promise<Processed | undefined> => {
-  const known = await findTenant(tx, tenant)
+  if (events.some(({ type }) => type === editedEvent)) await lockForEdits(tx, tenant)
+  const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
+  const [known, newIds, rules, channels] = await Promise.all([
+    findTenant(tx, tenant),
+    insertEvents(tx, tenant, unique),
+    findRules(tx, tenant),
+    findChannels(tx, tenant),
+  ])
   if (!known) return undefined
   const isInDoubt = (event: CourierEvent): boolean =>
     known.in_doubt_before !== null && new Date(event.happened_at) < known.in_doubt_before
-  if (events.some(({ type }) => type === editedEvent)) await lockForEdits(tx, tenant)
-  const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
-  const newIds = await insertEvents(tx, tenant, unique)
   const accepted = unique.filter(({ id }) => newIds.has(id))
   const edits = accepted.filter(isOrderEvent).filter(({ type }) => type === editedEvent)
   const fresh = accepted.filter(({ type }) => type !== editedEvent)
@@ -71,9 +75,9 @@ export const processIn = async (
   const hours = { between: known.send_between, timeZone: await learnTimeZone(tx, tenant, known.time_zone, events) }
   const timelyOrders = timely.filter(isOrderEvent)
   const pressedOn = numbers ?? (await findNumbers(tx, tenant, timelyOrders))
-  const rules = await findRules(tx, tenant)
   const wanted = applyRules(rules, timely, hours, pressedOn)
-  const { failed, ids } = await queue(tx, tenant, wanted, isInDoubt)
+  const company = { settings: { ...known, time_zone: hours.timeZone }, channels }
+  const { failed, ids } = await queue(tx, tenant, company, wanted, isInDoubt)
   const first = listFirst(wanted, ids)
   for (const { onQueued } of points) await onQueued?.(tx, tenant, rules, first)
   await remakeMessages(tx, tenant, edits)
@@ -126,12 +130,13 @@ const maxPerStatement = 1000
 const queue = async (
   tx: Tx,
   tenant: string,
+  company: Company,
   wanted: readonly WantedMessage[],
   isInDoubt: (event: CourierEvent) => boolean,
 ): Promise<{ failed: ReadonlySet<string>; ids: readonly string[] }> => {
   if (wanted.length === 0) return { failed: new Set(), ids: [] }
   const requests = wanted.map(({ request }) => request)
-  const context = trustPlatform(await readContext(tx, tenant, requests))
+  const context = trustPlatform(await readContext(tx, tenant, requests, lockConversations, company))
   const ids = newMessageIds(wanted.length, context.now)
   const messages: NewMessage[] = []
   const errors = new Map<string, EventError[]>()

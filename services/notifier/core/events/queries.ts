@@ -39,7 +39,10 @@ export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
   return rules.map(({ tenant_id, position, ...rule }) => rule)
 }
 
-/** Stores new events in their keys' order, so that equal requests never deadlock; returns the ids of the new ones. */
+/**
+ * Stores new events of a known tenant in their keys' order, so that equal requests never deadlock; returns the ids of
+ * the new ones.
+ */
 export const insertEvents = async (tx: Tx, tenant: string, events: readonly CourierEvent[]): Promise<Set<string>> => {
   const subjects = events.map(readSubject)
   const rows = await query<{ event_id: string }>(tx)`
@@ -50,6 +53,7 @@ export const insertEvents = async (tx: Tx, tenant: string, events: readonly Cour
         ${subjects.map(({ status_key = '' }) => status_key)}::text[],
       ${events.map(({ happened_at }) => new Date(happened_at))}::timestamptz[])
       as given (event_id, type, waybill_number, status_key, happened_at)
+    where exists (select from tenants where tenant_id = ${tenant})
     order by event_id
     on conflict do nothing
     returning event_id`

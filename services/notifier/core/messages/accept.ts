@@ -7,7 +7,7 @@ import type { Conversation } from '../conversations/conversation.ts'
 import { identify } from '../conversations/identities.ts'
 import { rememberPhones } from '../conversations/phone-number.ts'
 import { chooseChannel, findChannels, findSettings, lockConversations } from '../conversations/queries.ts'
-import type { Tables, Tx } from '../database/tables.ts'
+import type { ChannelRow, Tables, Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { isUserId } from '../messaging-api/user-id.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
@@ -108,29 +108,47 @@ const rememberRecipients = async (tx: Tx, tenant: string, country: string, reque
   return (to: string) => (userIds.has(to) ? find({ tenant, userId: to }) : readPhone(to))
 }
 
-/** Reads the data that the messages are checked against, with a constant number of queries per sending number. */
+/** Holds what is read of a company once, for all its messages. */
+export interface Company {
+  readonly settings: Awaited<ReturnType<typeof findSettings>>
+  readonly channels: readonly ChannelRow[]
+}
+
+const readCompany = async (tx: Tx, tenant: string): Promise<Company> => {
+  const [settings, channels] = await Promise.all([findSettings(tx, tenant), findChannels(tx, tenant)])
+  return { settings, channels }
+}
+
+/**
+ * Reads the data that the messages are checked against, with a constant number of queries per sending number, which
+ * share a round trip.
+ */
 export const readContext = async (
   tx: Tx,
   tenant: string,
   requests: readonly MessageRequest[],
   findConversations = lockConversations,
+  company?: Company,
 ): Promise<SendingContext> => {
-  const { country, opt_out_exempt, send_between, time_zone, now } = await findSettings(tx, tenant)
+  const { settings, channels } = company ?? (await readCompany(tx, tenant))
+  const { country, opt_out_exempt, send_between, time_zone, now } = settings
   const readRecipient = await rememberRecipients(tx, tenant, country, requests)
-  const channels = await findChannels(tx, tenant)
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
   const templates = new Map<string, CatalogueTemplate[] | undefined>()
   // Sorts the numbers, so that two requests that lock the conversations of several numbers cannot deadlock.
   const sorted = [...ofChannel].sort(([a], [b]) => ((a?.phone_number_id ?? '') < (b?.phone_number_id ?? '') ? -1 : 1))
-  for (const [channel, messages] of sorted) {
-    if (!channel) continue
-    const recipients = messages.flatMap(({ to }) => readRecipient(to) ?? [])
+  const reads = sorted.flatMap(([channel, messages]) => {
+    if (!channel) return []
+    const recipients = new Set(messages.flatMap(({ to }) => readRecipient(to) ?? []))
     const { phone_number_id: number, waba_id } = channel
-    conversations.set(number, await findConversations(tx, tenant, number, [...new Set(recipients)]))
-    const names = [...new Set(messages.flatMap(({ template }) => (isPlain(template) ? [] : template.name)))]
-    if (waba_id) templates.set(number, await findTemplates(tx, tenant, waba_id, names))
-  }
+    const names = new Set(messages.flatMap(({ template }) => (isPlain(template) ? [] : template.name)))
+    return [
+      findConversations(tx, tenant, number, [...recipients]).then(found => conversations.set(number, found)),
+      ...(waba_id ? [findTemplates(tx, tenant, waba_id, [...names]).then(found => templates.set(number, found))] : []),
+    ]
+  })
+  await Promise.all(reads)
   return {
     now,
     hours: send_between ? { between: send_between, timeZone: time_zone ?? 'UTC' } : undefined,
