@@ -43,24 +43,22 @@ export const moveOrders = (options: MoveOptions, move: Move): Promise<Moved> =>
     options.pool,
     move.tenant,
     async tx => {
-      const { tenant, waybills, key } = move
+      const { tenant, key } = move
       const claim = key && (await claimKey(tx, tenant, key))
       if (claim?.kind === 'finished') return { kind: 'moved', waybills: claim.result, replayed: true }
       if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
-      const moved = await moveIn(tx, options, move)
-      if (moved.kind === 'moved' && key) await insertKey(tx, tenant, key, waybills)
-      return moved
+      return moveIn(tx, options, move)
     },
     { keeps: ({ kind }) => kind === 'moved', isPlannedOnce: true },
   )
 
-/** Runs `moveOrders` in the caller's transaction, without a key. Writes nothing when the move is refused. */
+/** Runs `moveOrders` in the caller's transaction, which has claimed a key. Writes nothing when the move is refused. */
 export const moveIn = async (
   tx: Tx,
   { movePoints: points, catalogues }: Omit<MoveOptions, 'pool'>,
-  wanted: Omit<Move, 'key'>,
+  wanted: Move,
 ): Promise<Extract<Moved, { kind: 'moved' | 'refused' }>> => {
-  const { tenant, mover, waybills, statusKey, by } = wanted
+  const { tenant, mover, waybills, statusKey, by, key } = wanted
   // The queries are pipelined: the connection runs them in this order.
   const locked = Promise.all([
     limitLockWait(tx),
@@ -76,6 +74,7 @@ export const moveIn = async (
     writeMoves(tx, move),
     ...points.map(point => point.write?.(tx, move)),
     by && audit(tx, tenant, by, 'order.status_changed', waybills),
+    key && insertKey(tx, tenant, key, waybills),
   ])
   return { kind: 'moved', waybills, replayed: false }
 }
