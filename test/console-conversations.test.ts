@@ -74,6 +74,33 @@ if (browser) {
     t.strictSame(problems, [])
   })
 
+  t.test('staff read that their reply takes the conversation over from another responder, and it does', async t => {
+    const person = '94770000103'
+    await write('9', person, 'Is anybody there?')
+    await notifier.rows(
+      `update conversations set owner = 'other', owner_at = now() - interval '1 hour' where recipient = $1
+       returning recipient`,
+      [person],
+    )
+    const { page, problems } = await openConsole(t, browser, `${url}#/conversations/${person}`)
+    await signIn(page)
+    const notice = page.getByText(
+      /^Another responder has answered this conversation since .*Your reply takes it over\.$/,
+    )
+    await notice.waitFor()
+    await showScreen(t, page, 'takes-over')
+    await page.locator('#reply').fill('This is Kamal.')
+    const request = page.waitForRequest(each => each.url().endsWith('/reply'))
+    await page.getByRole('button', { name: 'Send' }).click()
+    t.match((await request).postDataJSON(), { text: 'This is Kamal.', takes_over: true })
+    await notice.waitFor({ state: 'detached' })
+    t.match(await notifier.rows('select owner from conversations where recipient = $1', [person]), [{ owner: 'ours' }])
+    await until('the reply arrives', async () =>
+      notifier.control.messages().some(({ rendered }) => rendered.body === 'This is Kamal.'),
+    )
+    t.strictSame(problems, [])
+  })
+
   t.test('staff read the messages of a person whose digits look like a national number', async t => {
     const moveTo = (country: string) =>
       inTenant(notifier.pool, 'demo', (tx: Tx) => tx.client.query('update tenants set country = $1', [country]))
