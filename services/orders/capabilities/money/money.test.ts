@@ -242,7 +242,7 @@ t.test('money', async t => {
     const own = await request('GET', '/api/public/merchant/balance', undefined, { token: booksToken })
     t.strictSame(own.body.data, {
       ...{ currency: 'LKR', with_riders: 2500, at_office: 0, banked: 0, waiting: 0, held: 0, held_for: [] },
-      ...{ payable_now: 0, next_payment: null, balance: 1889.5 },
+      ...{ payable_now: 0, next_payment: null, balance: 1889.5, charges_due: 0 },
     })
     t.equal((await request('GET', '/api/public/merchant/balance', undefined, { token: staffToken })).status, 401)
   })

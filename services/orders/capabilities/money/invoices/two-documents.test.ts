@@ -158,6 +158,24 @@ t.test('a merchant that pays its charges itself gets its COD whole; the balance 
   t.match((await get('/balance')).body.data, { charges_due: 0, balance: 0 })
 })
 
+t.test('a merchant that is exempt or zero-rated pays no tax on charges from then on', async t => {
+  const { deliver, giveBack, make, read, rows } = await start(t)
+  await deliver(0, 1000)
+  await rows(`update merchants set tax_status = 'exempt' where merchant_id = 1`)
+  await deliver(0, 1000)
+  await rows(`update merchants set tax_status = 'zero_rated' where merchant_id = 1`)
+  await giveBack(0)
+  const [invoice] = await make()
+  t.match(await read(invoice.id), {
+    ...{ taxable: 470 + 470 + 150, tax: 84.6 },
+    lines: [
+      { tax: 84.6, tax_percent: 18 },
+      { tax: 0, tax_percent: 0 },
+      { tax: 0, tax_percent: 0 },
+    ],
+  })
+})
+
 t.test('a dispute changes the remittance alone; a cancelled tax invoice has a credit note of its charges', async t => {
   const { deliver, make, post, read, request } = await start(t)
   const waybill = await deliver(0, 1000)

@@ -12,7 +12,8 @@ import { agreedTermsSql } from './terms.ts'
  * each is booked once.
  */
 const parcelsSql = (kind: string, reversal: string, columns: string, more = ''): string => `
-        select moved.waybill_number, moved.merchant_id, today.*, agreed.*, ${columns},
+        select moved.waybill_number, moved.merchant_id, journal_id, booked_on, withholding_percent, decimals, agreed.*,
+          case when tax_status in ('exempt', 'zero_rated') then 0 else tax_percent end as tax_percent, ${columns},
           1 + coalesce(lines, 0) as line_no
         from moved full join (
           select waybill_number, count(*)::integer as lines,
