@@ -116,12 +116,16 @@ const findFiles = (all: boolean): string[] =>
     .concat(checks)
     .toSorted()
 
-/** Makes a group of each folder. The core of a service and its tests run without capabilities. */
+/** Names the code that a file needs, which takes a process seconds to load. */
+const findHome = (path: string): string =>
+  /^services\/[a-z]+\/(core|capabilities)(?=\/)/.exec(path)?.[0] ?? dirname(path)
+
+/** Makes a group of files that need the same code. The core of a service and its tests run without capabilities. */
 const groupFiles = (files: readonly string[], isAlone: (file: string) => boolean, durations: Durations): Group[] =>
   [
     ...Map.groupBy(files, file => {
       const [path = '', ...words] = file.split(' ')
-      return [isAlone(file) ? path : dirname(path), ...words].join(' ')
+      return [isAlone(file) ? path : findHome(path), ...words].join(' ')
     }).values(),
   ].map(files => {
     const [path = '', ...words] = (files[0] ?? '').split(' ')
@@ -135,7 +139,7 @@ const groupFiles = (files: readonly string[], isAlone: (file: string) => boolean
 
 interface Choice {
   readonly all: boolean
-  /** Names files, which run alone, and folders, each of which runs in one process. Without any, all tests run. */
+  /** Names files, which run alone, and folders, whose files share processes. Without any, all tests run. */
   readonly named: readonly string[]
   readonly durations: Durations
 }
