@@ -4,6 +4,8 @@ import { isoTime } from '../../core/database/iso-time.ts'
 import type { AddedFilters } from '../../core/lists/order-filter.ts'
 import type { Facet } from '../../core/tracking/facets.ts'
 import { codeInMessages } from './delivery-code.ts'
+import { writeProofUrl } from './proof-routes.ts'
+import { isAppliedSql } from './proofs.ts'
 import { findName } from './riders.ts'
 
 const nullable = orNull(Type.String())
@@ -28,11 +30,20 @@ const ShownAct = component('ShownAct', {
   without: { ...nullable, description: 'Why a proof is missing.' },
 })
 
+const PublicProof = component('PublicProof', {
+  kind: Type.String({ examples: ['photo'] }),
+  event: Type.String({ examples: ['delivered'] }),
+  at: Type.String({ description: 'By the clock of the phone.' }),
+  url: Type.String({ description: 'Shows the picture, for about an hour.' }),
+})
+
 interface Carried {
   readonly waybill_number: string
   readonly rider: Static<typeof RiderName> | null
   readonly rider_changes: readonly Static<typeof RiderChange>[]
   readonly rider_acts: readonly Static<typeof ShownAct>[]
+  /** Lists the pictures of the door, of acts that were done. */
+  readonly pictures: readonly (Omit<Static<typeof PublicProof>, 'url'> & { readonly id: string })[]
 }
 
 const maxShown = 50
@@ -55,7 +66,14 @@ const carriedSql = `
         select * from rider_acts where tenant_id = $1 and waybill_number = each.waybill_number and kind <> 'drop'
         order by act_no desc limit ${maxShown}
       ) acts
-    ) as rider_acts
+    ) as rider_acts, (
+      select coalesce(json_agg(json_build_object('id', proof_id::text, 'kind', proofs.kind,
+        'event', case act.kind when 'fail' then 'failed' else 'delivered' end, 'at', ${isoTime('taken_at')})
+          order by proof_id desc), '[]')
+      from proofs join rider_acts act on act.tenant_id = proofs.tenant_id and act.act_no = proofs.act_no
+      where proofs.tenant_id = $1 and proofs.waybill_number = each.waybill_number and proofs.kind = 'photo'
+        and ${isAppliedSql}
+    ) as pictures
   from unnest($2::text[]) as each (waybill_number)`
 
 const rider = orNull(RiderName, { description: 'The rider who has the parcel.', examples: [null] })
@@ -83,6 +101,15 @@ export const ridersFacet: Facet<Carried> = {
         rider,
         rider_changes,
         rider_acts,
+      }),
+    },
+    public: {
+      fields: { proofs: Type.Optional(Type.Array(PublicProof, { description: 'Absent without the tracking_code.' })) },
+      view: (found, { row: { waybill_number: waybill }, catalogue }, publicUrl = '') => ({
+        proofs: (found?.pictures ?? []).map(({ id, ...proof }) => ({
+          ...proof,
+          url: writeProofUrl(publicUrl, catalogue.tenant, catalogue.linkKeys[0] ?? '', waybill, id),
+        })),
       }),
     },
     internal: { fields: {}, view: (_, { row, catalogue }) => codeInMessages(row, catalogue) },

@@ -77,7 +77,7 @@ export type StaffProofView = Static<typeof StaffProofView>
 export const listProofs = (tx: Tx, tenant: string, waybill: string): Promise<StaffProofView[]> =>
   tx.rows({ name: 'list_proofs', text: proofsSql, values: [tenant, waybill] })
 
-const isAppliedSql = `(code is null or decision = 'applied')`
+export const isAppliedSql = `(code is null or decision = 'applied')`
 const proofsSql = `
   select proof_id::text as id, proofs.kind, case act.kind when 'fail' then 'failed' else 'delivered' end as event,
     ${isoTime('taken_at')} as at, type, reason, ${isAppliedSql} as is_applied,

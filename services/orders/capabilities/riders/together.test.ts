@@ -130,6 +130,21 @@ t.test('a proof that the company wants is asked, checked, stripped and shown to 
   t.match(await request('GET', shop, undefined, { token: fixture.booksToken }), { status: 404 })
   t.match(await staffGet(`/order/${waybill}/proofs`, { token: nimal.token }), { status: 403 })
 
+  const bearer = { authorization: `Bearer ${fixture.ordersOptions.serviceToken}` }
+  const details = (await app.inject({ url: `/internal/orders/demo/${waybill}`, headers: bearer })).json().data
+  const track = async (tracking_code?: string) => {
+    const body = { waybill_number: waybill, ...(tracking_code && { tracking_code }) }
+    return (await send('POST', '/api/public/order/tracking-info', body, { token: '' })).body.data
+  }
+  t.notOk('proofs' in (await track()), 'without the code of the link nobody sees a picture')
+  t.notOk('proofs' in (await track('wrong-code1')))
+  const [picture] = (await track(details.tracking_code)).proofs
+  t.match(picture, { kind: 'photo', event: 'delivered' })
+  const path = new URL(picture.url, 'http://127.0.0.1').pathname
+  t.match(await app.inject({ url: path }), { statusCode: 200, headers: { 'content-type': 'image/jpeg' } })
+  t.strictSame((await app.inject({ url: `${path.slice(0, -1)}${path.endsWith('A') ? 'B' : 'A'}` })).statusCode, 404)
+  t.strictSame((await app.inject({ url: path.replace(waybill, 'DM00000001') })).statusCode, 404)
+
   const without = await give({ cod: 20_000 })
   const reason = 'The camera is broken'
   t.match(await act(nimal, 'deliver', without, { ...paid, proof: { without: reason } }), { outcome: 'done' })

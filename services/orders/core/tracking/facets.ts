@@ -5,8 +5,8 @@ import type { FacetFlags, Flag, OrderRow, TrackedOrder } from './order-rows.ts'
 /** Runs a query of the tenant, whether or not in a transaction. */
 export type Read = <Row extends pg.QueryResultRow>(query: pg.QueryConfig) => Promise<Row[]>
 
-/** Names who reads one order: its merchant, staff, or the notifier. */
-export type Viewer = 'merchant' | 'staff' | 'internal'
+/** Names who reads one order: its merchant, staff, the notifier, or whoever has the recipient's link. */
+export type Viewer = 'merchant' | 'staff' | 'internal' | 'public'
 
 /**
  * Lets a capability add fields to orders that are read. The row of an order says whether the facet has something, so

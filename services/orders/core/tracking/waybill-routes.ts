@@ -4,14 +4,16 @@ import { parseJson } from '@courier/shared/edge/json-body.ts'
 import { validator } from '@courier/shared/edge/validator.ts'
 import { errorResponses, httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { isBlank, required } from '@courier/shared/errors/field-errors.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { addToOne, oneFields, type Read } from './facets.ts'
 import type { TrackedOrder } from './order-rows.ts'
 import { TrackingEvent } from './order-schema.ts'
-import { toTimeline } from './order-view.ts'
+import { isSigned, toTimeline } from './order-view.ts'
 import { PublicTracking, viewForAll } from './public-view.ts'
-import type { FindOrder } from './read-orders.ts'
+import type { FacetStore, FindOrder } from './read-orders.ts'
 
 type WaybillOptions = { readonly findOrder: FindOrder }
 
@@ -112,8 +114,13 @@ export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (
  * Serves tracking to anyone who knows the waybill number, such as recipients. An unknown tenant and an unknown waybill
  * get the same response.
  */
-export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
+export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions & FacetStore> = async (app, options) => {
+  const { findOrder, facets, pool } = options
   acceptWaybillBody(app)
+  const View = Type.Object(
+    { ...PublicTracking.properties, ...oneFields(facets, 'public') },
+    { title: 'PublicTracking' },
+  )
   const trackParcelSchema = {
     tags: ['public'],
     operationId: 'trackParcel',
@@ -123,7 +130,7 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
     headers: Type.Object({ 'x-tenant': Type.Optional(Type.String({ description: 'The tenant.' })) }),
     body: PublicWaybill,
     response: {
-      200: Type.Object({ data: PublicTracking }),
+      200: Type.Object({ data: View }),
       ...errorResponses(400, 404, 405, 413, 415, 422, 429, 503),
     },
   }
@@ -133,7 +140,11 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
     const waybill = findWaybill(request, body)
     const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
     if (!order) throw notFound('waybill')
-    return { data: viewForAll(order, findTrackingCode(body), new Date()) }
+    const code = findTrackingCode(body)
+    const view = viewForAll(order, code, new Date())
+    if (!isSigned(order.catalogue, order.row.waybill_number, code)) return { data: view }
+    const read: Read = query => readInTenant(pool, tenant, query)
+    return { data: await addToOne(facets, read, order, 'public', view, request.publicUrl) }
   })
 }
 
