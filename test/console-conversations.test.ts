@@ -88,6 +88,7 @@ if (browser) {
       /^Another responder has answered this conversation since .*Your reply takes it over\.$/,
     )
     await notice.waitFor()
+    t.match(await page.locator('form .hint').last().innerText(), /^This reply costs 0; free ones left this month: /)
     await showScreen(t, page, 'takes-over')
     await page.locator('#reply').fill('This is Kamal.')
     const request = page.waitForRequest(each => each.url().endsWith('/reply'))

@@ -60,7 +60,7 @@ const List = ({ query }) => {
 /** Says what a reply costs, to those who may read costs. */
 const ReplyCost = ({ of }) => {
   const { amount, currency } = of.price
-  const price = amount === null ? t('conversations.no_price') : `${amount} ${currency}`
+  const price = amount === null ? t('conversations.no_price') : `${amount} ${currency ?? ''}`.trim()
   return html`<p class="hint">${t('conversations.costs', { price, count: number(of.free_left) })}</p>`
 }
 
