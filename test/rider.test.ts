@@ -156,6 +156,37 @@ if (browser) {
     t.strictSame(problems, [])
   })
 
+  t.test('a link signs a phone in once; acts of a rider who was deactivated since are for the office', async t => {
+    const kamal = await fixture.addPerson('Kamal Rider', 'rider')
+    const [waybill = ''] = await give(1, kamal)
+    const link = await staffPost(`/riders/${kamal.id}/sign-in`, {})
+    const [, hash] = String(link.body.data.url).split('/rider/')
+    const { context, open, problems } = await openPhone(t, browser, url)
+    const page = await open(hash)
+    await openParcel(page, waybill)
+    t.notMatch(page.url(), /in\/demo/)
+    const stranger = await (await openPhone(t, browser, url)).open(hash)
+    await stranger.getByText('This code was used or is older than ten minutes.').waitFor()
+    await waitForWorker(page)
+    await context.setOffline(true)
+    await openForm(page, 'deliver')
+    await confirm(page)
+    await rows('update staff set is_active = false where staff_id = $1', [kamal.id])
+    await page.waitForTimeout(6_000)
+    await context.setOffline(false)
+    const refused = `select code from rider_acts where waybill_number = '${waybill}'`
+    await waitUntil(
+      'the act is for the office',
+      () => rows(refused),
+      all => all.length === 1,
+    )
+    t.strictSame(await rows(refused), [{ code: 'deactivated' }])
+    await page.getByText('Refused: 1').first().waitFor()
+    await page.locator('#password').waitFor()
+    t.equal(await readState(waybill), 'key_12')
+    t.strictSame(problems, [])
+  })
+
   t.test('what another rider did on this phone waits for that rider', async t => {
     await takeAll()
     const [waybill = ''] = await give(1)
@@ -202,6 +233,7 @@ if (browser) {
     await openParcel(page, edited)
     await page.getByText('77 New Street').waitFor()
     await page.getByText('The office changed this parcel').waitFor()
+    t.equal(await page.getByRole('link', { name: 'Message' }).getAttribute('href'), 'https://wa.me/94770000101')
     await page.reload()
     await page.locator('.strip a').click()
     await page.getByText('The office gave this parcel to somebody else.').waitFor()

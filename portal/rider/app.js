@@ -1,5 +1,5 @@
 import { ApiError, callOrders } from '../kit/api.js'
-import { t } from '../kit/i18n.js'
+import { readLanguage, setLanguage, t } from '../kit/i18n.js'
 import { lazy } from '../kit/lazy.js'
 import { html, render } from '../kit/preact.js'
 import { changeSession, getSession, ofBrowser } from '../kit/session.js'
@@ -33,6 +33,7 @@ const signInByLink = async () => {
   const [, tenant, code] = /^#\/in\/([^/]+)\/([\w-]+)$/.exec(location.hash) ?? []
   if (!code) return
   history.replaceState(null, '', location.pathname)
+  await setLanguage(readLanguage())
   const before = getSession()
   changeSession({ tenant: decodeURIComponent(tenant).toLowerCase(), token: null, me: null })
   try {
