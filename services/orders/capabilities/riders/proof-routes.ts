@@ -23,7 +23,7 @@ const Waybill = Type.String({ maxLength: 100, description: 'The waybill number.'
 const Id = Type.String({ maxLength: 18, pattern: '^[1-9][0-9]*$', must: 'be the id of a proof' })
 const Bytes = Type.Unsafe<unknown>({ type: 'string', format: 'binary', description: 'The image.', title: 'ProofImage' })
 const content = Object.fromEntries(['image/jpeg', 'image/png', 'image/webp'].map(type => [type, { schema: Bytes }]))
-const asImage = { 200: { description: 'The image.', content }, ...errorResponses(404) }
+const asImage = { 200: { description: 'The image.', content }, ...errorResponses(404, 422) }
 
 const sendImage = (reply: FastifyReply, image: Image | undefined) => {
   if (!image) throw notFound('proof')
@@ -107,7 +107,7 @@ export const publicProofRoutes: FastifyPluginAsyncTypebox<ProofOptions> = async 
       end: Type.String({ maxLength: 12, pattern: '^[0-9]+$' }),
       signature: Type.String({ maxLength: 20 }),
     }),
-    response: { ...asImage, ...errorResponses(422, 429, 503) },
+    response: { ...asImage, ...errorResponses(429, 503) },
   }
   app.get('/api/public/proof/:tenant/:waybill/:id/:end/:signature', { schema }, async ({ params }, reply) => {
     const { tenant, waybill, id, signature } = params

@@ -69,7 +69,7 @@ export const signInLinkRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (ap
     summary: "Make a link that signs a rider's phone in",
     description: `The link works once, within ${linkMinutes} minutes; the phone stays signed in for ${phoneDays} days.`,
     params: RiderParams,
-    response: { 200: Type.Object({ data: Link }), ...errorResponses(404) },
+    response: { 200: Type.Object({ data: Link }), ...errorResponses(404, 422) },
   }
   app.post('/riders/:rider_id/sign-in', { ...refusesKeys, schema: making }, async request => {
     const { staff, params, publicUrl } = request
@@ -90,7 +90,7 @@ export const signInLinkRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (ap
     operationId: 'listSignIns',
     summary: 'List where a rider is signed in',
     params: RiderParams,
-    response: { 200: Type.Object({ data: Type.Array(Phone) }) },
+    response: { 200: Type.Object({ data: Type.Array(Phone) }), ...errorResponses(422) },
   }
   app.get('/riders/:rider_id/sign-ins', { schema: listing }, async ({ staff: { tenant }, params }) => ({
     data: await inTenant(pool, tenant, (tx: Tx) => tx.rows(phonesSql, [tenant, params.rider_id])),
@@ -103,7 +103,7 @@ export const signInLinkRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (ap
       ...RiderParams.properties,
       token_id: Type.String({ maxLength: 40, pattern: '^tok_[\\w-]{12}$', must: 'be the id of a sign-in' }),
     }),
-    response: { 200: Type.Object({ message: Type.Literal('success') }), ...errorResponses(404) },
+    response: { 200: Type.Object({ message: Type.Literal('success') }), ...errorResponses(404, 422) },
   }
   app.post('/riders/:rider_id/sign-ins/:token_id/end', { ...refusesKeys, schema: ending }, async request => {
     const { tenant, actor } = request.staff
