@@ -140,8 +140,14 @@ const sendSequence = async (/** @type {string} */ owner, /** @type {string | nul
   const waybill_numbers = await readValue(`sequence ${owner}`)
   if (!waybill_numbers) return
   await callOrders('/rider/sequence', { method: 'POST', body: { waybill_numbers }, token })
-  const now = await readValue(`sequence ${owner}`)
-  if (String(now) === String(waybill_numbers)) await inStore('values', 'readwrite', s => s.delete(`sequence ${owner}`))
+  // The rider may have dragged on meanwhile: one transaction compares and deletes.
+  await inStore('values', 'readwrite', store => {
+    const reading = store.get(`sequence ${owner}`)
+    const end = () => String(reading.result) === String(waybill_numbers) && store.delete(`sequence ${owner}`)
+    if ('readyState' in reading) reading.onsuccess = end
+    else end()
+    return reading
+  })
 }
 
 const run = async () => {
