@@ -42,7 +42,7 @@ t.afterEach(async () => {
   await compare()
 })
 const pays = async () => {
-  const [{ invoice_no: no, total }] = (await post('/invoice', { merchant_id: shop, until: today })).body.data
+  const [{ id: no, total }] = (await post('/invoice', { merchant_id: shop, until: today })).body.data
   await post(`/invoice/${no}/submit`, {})
   await post(`/invoice/${no}/approve`, {}, second)
   t.equal((await pay([no], `P ${no}`, today)).status, 200)

@@ -35,11 +35,11 @@ const waiting = async () => (await staffGet('/ledger/correction?state=waiting'))
 const decide = (id: number, step: string, token = second) => post(`/ledger/correction/${id}/${step}`, {}, token)
 /** Makes an invoice of all that waits, submits it, and disputes a parcel. */
 const dispute = async (waybill: string) => {
-  const no = (await post('/invoice', { merchant_id: shop, until: today })).body.data[0].invoice_no
+  const no = (await post('/invoice', { merchant_id: shop, until: today })).body.data[0].id
   await post(`/invoice/${no}/submit`, {})
   const body = { waybill_numbers: [waybill], reason: 'Too little' }
   t.equal((await request('POST', `/api/public/merchant/invoice/${no}/dispute`, body)).status, 200)
-  return no as string
+  return (await get(`/invoice/${no}`)).body.data.invoice_no as string
 }
 
 t.afterEach(async () => {
@@ -115,7 +115,7 @@ t.test('time alone approves only what a second person saw', async t => {
   const approve = () => inTenant(pool, 'demo', (tx: Tx) => approveUndisputed(tx, 'demo'))
   const submit = async (token: string) => {
     await deliver()
-    const no = (await post('/invoice', { merchant_id: shop, until: today })).body.data[0].invoice_no
+    const no = (await post('/invoice', { merchant_id: shop, until: today })).body.data[0].id
     await post(`/invoice/${no}/submit`, {}, token)
     return no
   }
