@@ -71,7 +71,9 @@ const testProgram = async (t: Test, program: Program): Promise<void> => {
     token,
     query: { waybill_number: waybill },
   })
-  t.strictSame(finance.body, { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } })
+  t.strictSame(finance.body, {
+    data: { waybill_number: waybill, finance_status: 'Pending', invoice_ref_no: null, invoice_no: null },
+  })
   t.match((await get('/order/tracking-info', { waybill_number: waybill })).body.data[0].status, { key: /^key_[12]$/ })
   const gone = await get('/order/tracking-info', { waybill_number: 'DM99999999' })
   t.match(gone, { status: 404, body: { message: 'The requested waybill does not exist in the system' } })

@@ -160,7 +160,9 @@ t.test('staff list the merchants, by part of the name and page by page', async t
 })
 
 t.test('staff read the set of statuses as merchants do, and where an order may go next', async t => {
-  t.strictSame((await staffGet('/status')).body.data, (await get('/order/status-list')).body.data)
+  const leaveMoves = ({ before_statuses, after_statuses, ...row }: Record<string, unknown>) => row
+  const forMerchants = (await get('/order/status-list')).body.data
+  t.strictSame((await staffGet('/status')).body.data.map(leaveMoves), forMerchants.map(leaveMoves))
   const { data } = (await staffGet('/order/DM00000003')).body
   t.strictSame(data.moves, [{ status_key: 'key_6', name: 'PICKED UP', color: 'info', books: 'nothing' }])
   t.strictSame((await staffGet('/order/DM00000001')).body.data.moves, [])
