@@ -9,9 +9,7 @@ alter table tenants
   add column remittance_mask text not null default 'RM-YY-MM-#####',
   -- Fills {branch} in masks; null: no mask has it.
   add column branch text,
-  add column place_of_supply text,
-  -- The template of the file for the bank; null: the CSV file of docs/money.md#the-pay-run.
-  add column bank_file jsonb;
+  add column place_of_supply text;
 alter table merchants
   -- null: the branch of the tenant.
   add column branch text,
