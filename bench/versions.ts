@@ -20,7 +20,7 @@ const run = promisify(execFile)
 const packageFolders = ['shared', 'services/orders', 'services/notifier', 'simulator']
 
 /** Returns true if every package that the code in `folder` depends on is installed here, in the same version. */
-export const hasSamePackages = async (folder: string): Promise<boolean> => {
+const hasSamePackages = async (folder: string): Promise<boolean> => {
   const readJson = async (...path: string[]) => JSON.parse(await readFile(join(...path), 'utf8'))
   const isInstalled = async (parent: string, name: string, version: string): Promise<boolean> => {
     const inModules = (place: string) => readJson(root, place, 'node_modules', name, 'package.json')
