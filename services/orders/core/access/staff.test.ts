@@ -149,7 +149,7 @@ t.test('the commands add, list, change and deactivate staff, and the audit names
   for (const [request, sentence] of [
     [nimali, /already exists/],
     [{ ...nimali, email: 'b@courier.example' }, /nimali@courier.example .* already has the name Nimali Silva/],
-    [{ ...nimali, role: 'boss' }, /viewer, dispatcher, messenger, accounts, admin, not boss/],
+    [{ ...nimali, role: 'boss' }, /viewer, dispatcher, messenger, accounts, admin, rider, not boss/],
     [{ ...nimali, email: 'b' }, /--email/],
     [{ ...nimali, email: 'b@courier.example', name: 'A\nB' }, /--name/],
     [{ ...nimali, tenant: 'nowhere' }, /no tenant nowhere/],
