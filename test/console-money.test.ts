@@ -84,10 +84,13 @@ if (browser) {
     await page.goto(`${url}#/invoices`)
     await panel('Make invoices').getByLabel('Until').fill(today)
     await panel('Make invoices').getByRole('button').click()
-    await panel('Invoices').getByText('MI-0001').waitFor()
+    const draft = panel('Invoices').getByRole('link', { name: 'Draft' })
+    await draft.waitFor()
     await show(t, 'invoices')
-    await panel('Invoices').getByRole('link', { name: /CFX/ }).click()
-    for (const step of ['Submit', 'Approve']) await page.getByRole('button', { name: step, exact: true }).click()
+    await draft.click()
+    await page.getByRole('button', { name: 'Submit', exact: true }).click()
+    await page.getByRole('heading', { name: /^CFX.*0001$/ }).waitFor()
+    await page.getByRole('button', { name: 'Approve', exact: true }).click()
     const sure = page.getByRole('button', { name: /^Press again: approve LKR/ })
     await sure.waitFor()
     t.strictSame(await orders.rows('select state from invoices'), [{ state: 'submitted' }], 'the first press asks')
@@ -135,6 +138,8 @@ if (browser) {
   t.test('an invoice offers only its own open disputes, also once it is cancelled', async t => {
     const line = { kind: 'disputed', booked_on: today, collected: 0, held: 1, net: -1 }
     let invoice = {
+      id: 'X-1',
+      document: 'invoice',
       invoice_no: 'X-1',
       merchant_id: 1,
       merchant_name: 'Shoes',

@@ -132,7 +132,8 @@ t.test(
     const checked = checkDemo([{ on: 'order.created', template: 'order_created', language: 'en_US' }])
     if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))
     const channels = checked.file.channels.map(channel => ({ ...channel, phoneNumberId: '200' }))
-    const file = { ...checked.file, tenant: { ...checked.file.tenant, id: 'late' }, channels }
+    const tenant = { ...checked.file.tenant, id: 'late' }
+    const file = { ...checked.file, tenant, channels, given: { ...checked.file.given, tenant } }
     t.equal((await applyFile(notifier.pool, notifier.keyring, file, false)).kind, 'applied')
     await until('all events are delivered', isDelivered)
     const events = `select waybill_number from events where tenant_id = 'late' order by taken_at, event_id`

@@ -149,8 +149,8 @@ t.test('the merchant of the demo gets a message when its invoice is paid', async
     await staff('/order/status', { waybill_numbers: [waybill], status_key })
   await staff('/cash/handover', { collected_by: 'Ruwan', declared: 4500, counted: 4500 })
   const [{ today }] = await orders.rows('select (now() at time zone time_zone)::date::text as today from tenants')
-  const [invoice] = (await staff('/invoice', { all: true, until: today })).data
-  await staff(`/invoice/${invoice.invoice_no}/submit`, {})
+  const [{ id }] = (await staff('/invoice', { all: true, until: today })).data
+  const { data: invoice } = await staff(`/invoice/${id}/submit`, {})
   await orders.send('POST', `/api/public/merchant/invoice/${invoice.invoice_no}/approve`, {})
   const staffOf = async (name: string) => (await createTokenFor(orders.pool, { tenant: 'demo', staff: name })).token
   const pay = await preparePayer({ ...orders, staffOf })

@@ -50,11 +50,11 @@ export const invoiceTermsSql = `(
     where tenant_id = $1 and invoice_id = $2
   ) terms on terms.invoice_id = line.invoice_id`
 
-/** Computes what remittances set off of a document, `invoices`. */
+/** Computes what remittances set off of a document, `invoices` of the tenant $1. */
 export const setOffSql = `coalesce((
     select sum(amount) from set_offs
-      join invoices remittance on remittance.tenant_id = set_offs.tenant_id and remittance.invoice_id = remittance_id
-    where set_offs.tenant_id = invoices.tenant_id and set_offs.invoice_id = invoices.invoice_id
+      join invoices remittance on remittance.tenant_id = $1 and remittance.invoice_id = remittance_id
+    where set_offs.tenant_id = $1 and set_offs.invoice_id = invoices.invoice_id
       and remittance.state <> 'cancelled'), 0)`
 
 /** Computes what is left to set off or pay of a document, `invoices`; below zero, what the company owes for it. */
