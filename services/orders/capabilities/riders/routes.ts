@@ -5,7 +5,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { oneOf, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { addAction, defineBody } from '../../core/actions/action.ts'
+import { addAction, defineBody, maxListBytes } from '../../core/actions/action.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { isWaybill } from '../../core/tracking/read-orders.ts'
 import type { ActOptions } from './acts.ts'
@@ -120,7 +120,11 @@ export const riderRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (app, co
       }),
     },
   }
-  app.post('/rider/sequence', { ...refusesKeys, schema: sort }, async ({ staff: { tenant, tokenId }, body }) => {
+  app.post('/rider/sequence', { ...refusesKeys, bodyLimit: maxListBytes, schema: sort }, async request => {
+    const {
+      staff: { tenant, tokenId },
+      body,
+    } = request
     const sorted = await inTenant(pool, tenant, async (tx: Tx) =>
       sortParcels(tx, tenant, await findRider(tx, tenant, tokenId), body.waybill_numbers),
     )

@@ -8,15 +8,17 @@ type MerchantRow = Selectable<Pick<Tables['merchants'], (typeof merchantColumns)
   readonly business_id: string | null
 }
 
-/** Selects the business of a merchant that has one active business. */
-const onlyBusiness = sql<string | null>`(select case when count(*) = 1 then min(business_id) end
-  from businesses where businesses.tenant_id = merchants.tenant_id and businesses.merchant_id = merchants.merchant_id
+/**
+ * Selects the business of a merchant that has one active business. Citus locks rows only where each table has the tenant.
+ */
+const onlyBusiness = (tenant: string) => sql<string | null>`(select case when count(*) = 1 then min(business_id) end
+  from businesses where businesses.tenant_id = ${tenant} and businesses.merchant_id = merchants.merchant_id
     and businesses.is_active)`
 
 export const selectMerchants = (tx: Tx, tenant: string) =>
   tx
     .selectFrom('merchants')
-    .select([...merchantColumns, onlyBusiness.as('business_id')])
+    .select([...merchantColumns, onlyBusiness(tenant).as('business_id')])
     .where('tenant_id', '=', tenant)
 
 export const selectMerchant = (tx: Tx, tenant: string, email: string) =>
@@ -46,7 +48,7 @@ export const findMerchantLogin = async (tx: Tx, tenant: string, email: string, i
     (isShared ? account.forShare() : account).executeTakeFirst(),
     query<MerchantLogin>(tx)`
       select merchants.merchant_id, merchants.name, merchants.is_active, person.email, person.password_hash,
-        ${onlyBusiness} as business_id,
+        ${onlyBusiness(tenant)} as business_id,
         json_build_object('id', person_id::text, 'name', person.name, 'email', person.email, 'role', role) as person
       from merchant_people person join merchants
         on merchants.tenant_id = person.tenant_id and merchants.merchant_id = person.merchant_id

@@ -80,7 +80,7 @@ export const defineBody = <Fields extends TProperties>(title: string, fields: Fi
   Type.Object(fields, { title, additionalProperties: false })
 
 /** Fits 1,000 waybills with every character escaped. A body without a list fits the server's own limit. */
-const maxBytes = 512_000
+export const maxListBytes = 512_000
 
 /** Adds a POST that acts in one transaction, once for its Idempotency-Key, and writes its audit entries. */
 export const addAction = <Body extends TObject, Data extends TSchema>(
@@ -93,7 +93,7 @@ export const addAction = <Body extends TObject, Data extends TSchema>(
   const done = Type.Object({ message: Type.String({ examples: [message] }), data })
   const schema = { ...about, headers: IdempotentHeaders, response: { 200: done, ...errorResponses(404) } }
   const hasList = Object.values(bodySchema.properties).some(({ type }) => type === 'array')
-  app.post(path, { ...(hasList && { bodyLimit: maxBytes }), schema }, async (request, reply) => {
+  app.post(path, { ...(hasList && { bodyLimit: maxListBytes }), schema }, async (request, reply) => {
     const { tenant, actor: by } = request.merchant ?? request.staff
     const { merchantId = null, person = null } = request.merchant ?? {}
     const given = request.body as Static<Body>
