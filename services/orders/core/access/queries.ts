@@ -9,7 +9,8 @@ type MerchantRow = Selectable<Pick<Tables['merchants'], (typeof merchantColumns)
 }
 
 /**
- * Selects the business of a merchant that has one active business. Citus locks rows only where each table has the tenant.
+ * Selects the business of a merchant that has one active business. Citus locks rows only where each table has the
+ * tenant.
  */
 const onlyBusiness = (tenant: string) => sql<string | null>`(select case when count(*) = 1 then min(business_id) end
   from businesses where businesses.tenant_id = ${tenant} and businesses.merchant_id = merchants.merchant_id
