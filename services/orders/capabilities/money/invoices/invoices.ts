@@ -9,7 +9,7 @@ import type { LockedOrder } from '../../../core/moves/move-points.ts'
 import { BankReference, nullable, sum } from '../ledger/fields.ts'
 import { bookJournal, chargesSql } from '../ledger/ledger.ts'
 import { type Clock, lockParcels, readClock } from '../ledger/parcels.ts'
-import { invoiceTermsSql, leftSql, paidSql, setOffSql } from '../ledger/payable.ts'
+import { invoiceTermsSql, leftSql, paidSetOffSql, paidSql } from '../ledger/payable.ts'
 import { documentKinds } from '../papers/amounts.ts'
 import { type Mask, takeNumber } from '../papers/invoice-numbers.ts'
 import { addVersion } from '../papers/invoice-versions.ts'
@@ -231,10 +231,7 @@ export const settleDocuments = async (tx: Tx, tenant: string): Promise<void> => 
 const settleSql = `
   update invoices set state = case when is_settled then 'deposited' else 'approved' end
   from (
-    select invoice_id, charges_journal_id is not null or charges_due = ${setOffSql.replace(
-      `remittance.state <> 'cancelled'`,
-      `remittance.state = 'deposited'`,
-    )} as is_settled
+    select invoice_id, charges_journal_id is not null or charges_due = ${paidSetOffSql} as is_settled
     from invoices where tenant_id = $1 and kind not in ('invoice', 'remittance')
       and state in ('submitted', 'approved', 'deposited')
   ) document

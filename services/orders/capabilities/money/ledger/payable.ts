@@ -50,12 +50,15 @@ export const invoiceTermsSql = `(
     where tenant_id = $1 and invoice_id = $2
   ) terms on terms.invoice_id = line.invoice_id`
 
-/** Computes what remittances set off of a document, `invoices` of the tenant $1. */
-export const setOffSql = `coalesce((
+/** Computes what remittances in wanted states set off of a document, `invoices` of the tenant $1. */
+const sumSetOffs = (isWanted: string): string => `coalesce((
     select sum(amount) from set_offs
       join invoices remittance on remittance.tenant_id = $1 and remittance.invoice_id = remittance_id
     where set_offs.tenant_id = $1 and set_offs.invoice_id = invoices.invoice_id
-      and remittance.state <> 'cancelled'), 0)`
+      and remittance.state ${isWanted}), 0)`
+
+export const setOffSql = sumSetOffs("<> 'cancelled'")
+export const paidSetOffSql = sumSetOffs("= 'deposited'")
 
 /** Computes what is left to set off or pay of a document, `invoices`; below zero, what the company owes for it. */
 export const leftSql = `case when invoices.kind in ('invoice', 'remittance') or state = 'cancelled'
