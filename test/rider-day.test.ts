@@ -1,16 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createPool } from '@courier/shared/postgres/database.ts'
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { findFreePort, toAddress } from '../dev/ports.ts'
-import { ServiceProcess } from '../dev/service-process.ts'
-import { cloneDatabase } from '../dev/test-database.ts'
 import { addStaff } from '../services/orders/core/access/staff-commands.ts'
 import { createTokenFor } from '../services/orders/core/access/token-commands.ts'
-import { applyTenant } from '../services/orders/core/provisioning/apply.ts'
-import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
+import { batch, order } from '../services/orders/test/tenant.ts'
 import { launchBrowser } from './browser.ts'
 import { request, waitUntil } from './courier.ts'
+import { prepareOrders } from './orders-process.ts'
 import {
   confirm,
   loseResponse,
@@ -33,29 +29,11 @@ const doings = ['cash', 'card', 'less', 'fail', 'hand_back', 'undone', 'cash'] a
 t.setTimeout(600_000)
 const browser = await launchBrowser(t)
 if (browser) {
-  const database = await cloneDatabase(t, 'orders')
-  const pool = createPool({ url: database.superuserUrl, name: 'test', connections: 2 })
-  t.teardown(() => pool.end())
-  const file = tenantFile()
-  for (const merchant of file.merchants) merchant.rate_card = 'standard'
-  await applyTenant(pool, file, false)
+  const { pool, orders, start } = await prepareOrders(t)
   const email = 'nimal@courier.example'
   await addStaff(pool, { tenant: 'demo', email, name: 'Nimal Fonseka', role: 'rider' }, riderPassword)
   const { token: staff } = await createTokenFor(pool, { tenant: 'demo', staff: 'Dilani' })
   const { token: merchant } = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
-  const port = await findFreePort()
-  const orders = new ServiceProcess('services/orders/main.ts', toAddress('127.0.0.1', port), {
-    ORDERS_DATABASE_URL: database.url,
-    ORDERS_MIGRATE_DATABASE_URL: database.ownerUrl,
-    ORDERS_PORT: String(port),
-    SERVICE_TOKEN: 'a-service-token-of-tests',
-    RATE_LIMIT_PER_MINUTE: '1000000',
-  })
-  t.teardown(() => orders.stop('SIGKILL'))
-  const start = async () => {
-    orders.start()
-    await orders.ready()
-  }
   const post = async (path: string, body: object, token = staff) => {
     const { status, body: data } = await request(`${orders.url}/api${path}`, { token, body })
     if (status !== 200) throw new Error(JSON.stringify(data))
