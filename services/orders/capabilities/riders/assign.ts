@@ -79,7 +79,7 @@ export const assign = async (
   }
   const before = await findHolders(tx, tenant, waybills)
   await give(tx, { tenant, waybills, rider, position, by: by.name })
-  const parcels = waybills.map(waybill => ({ waybill_number: waybill, former: before.get(waybill)?.name ?? null }))
+  const parcels = nameFormer(waybills, before)
   return { kind: 'done', data: { rider, parcels }, objects: waybills.map(waybill => `${waybill} to ${rider.id}`) }
 }
 
@@ -93,9 +93,12 @@ export const unassign = async (
   const refusal = refuseAny(checkEach(waybills, waybill => !before.has(waybill) && `No rider has ${waybill}.`))
   if (refusal) return refusal
   await take(tx, tenant, waybills, by.name)
-  const parcels = waybills.map(waybill => ({ waybill_number: waybill, former: before.get(waybill)?.name ?? null }))
+  const parcels = nameFormer(waybills, before)
   return { kind: 'done', data: { parcels }, objects: waybills }
 }
+
+const nameFormer = (waybills: readonly string[], before: ReadonlyMap<string, Rider>) =>
+  waybills.map(waybill => ({ waybill_number: waybill, former: before.get(waybill)?.name ?? null }))
 
 /** Finds who has parcels, by waybill. Whoever decides on the answer has locked the orders. */
 export const findHolders = async (tx: Tx, tenant: string, waybills: readonly string[]) => {

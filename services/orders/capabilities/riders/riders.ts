@@ -2,7 +2,7 @@ import { httpError } from '@courier/shared/errors/errors.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { isOpenSql } from '../../core/statuses/status-queries.ts'
-import { cancelledKey, deliveredKeys, failedAttemptKeys, returnedKeys } from '../../core/statuses/statuses.ts'
+import { deliveredKeys, failedAttemptKeys } from '../../core/statuses/statuses.ts'
 
 /** Describes the member of staff who carries parcels. */
 export interface Rider {
@@ -52,17 +52,16 @@ export interface RiderDay extends Rider {
 
 /** Lists the riders, and who has parcels or acts that wait, with their day. */
 export const listRiders = (tx: Tx, tenant: string): Promise<RiderDay[]> =>
-  tx.rows({ name: 'list_riders', text: ridersSql, values: [tenant, deliveredKeys, failedAttemptKeys, returnedKeys] })
+  tx.rows({ name: 'list_riders', text: ridersSql, values: [tenant, deliveredKeys, failedAttemptKeys] })
 
 const ridersSql = `
   select staff_id::text as id, name, is_active, coalesce(to_do, 0) as to_do, coalesce(done, 0) as done,
     coalesce(failed, 0) as failed, coalesce(refused, 0) as refused, ${isoTime('last_at')} as last_act_at
   from staff left join (
-    select rider_id, count(*) filter (where status_key <> all($2::text[] || $3::text[] || $4::text[])
-        and status_key <> '${cancelledKey}')::int as to_do,
-      count(*) filter (where status_key = any($2))::int as done,
+    select rider_id, count(*) filter (where ${isOpenSql} and status_key <> all($3::text[]))::int as to_do,
+      count(*) filter (where status_key = any($2::text[]))::int as done,
       count(*) filter (
-        where status_key = any($3::text[] || $4::text[]) or status_key = '${cancelledKey}'
+        where status_key <> all($2::text[]) and (status_key = any($3::text[]) or not ${isOpenSql})
       )::int as failed
     ${fromToday} group by rider_id
   ) parcels on parcels.rider_id = staff_id left join (

@@ -12,7 +12,7 @@ import type { ActOptions } from './acts.ts'
 import { Assigned, Assignment, assign, Numbers, Unassigned, Unassignment, unassign } from './assign.ts'
 import { lookUp, readMyParcels, sortParcels } from './my-parcels.ts'
 import { findRider, listRiders } from './riders.ts'
-import { runAct } from './run-acts.ts'
+import { runActs } from './run-acts.ts'
 import { ActOutcome, Acts, MyParcels, maxActBytes } from './schema.ts'
 
 /** Lets dispatchers give parcels to riders. */
@@ -134,9 +134,7 @@ export const riderRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (app, co
     const { tenant, tokenId } = request.staff
     const rider = await inTenant(pool, tenant, (tx: Tx) => findRider(tx, tenant, tokenId))
     const { linkKeys } = await core.catalogues.current(tenant)
-    const data: ActOutcome[] = []
-    for (const act of request.body.acts)
-      data.push(await runAct(core, { tenant, rider, by: request.staff.actor, act, linkKeys }))
+    const data = await runActs(core, { tenant, rider, by: request.staff.actor, linkKeys }, request.body.acts)
     if (data.some(({ replayed }) => !replayed)) core.onChanged(tenant)
     const refused = data.filter(({ outcome }) => outcome === 'refused').length
     request.log.info({ acts: data.length, refused }, 'acts.applied')

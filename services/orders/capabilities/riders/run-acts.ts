@@ -15,8 +15,19 @@ interface StoredAct {
 /** Is true for work of somebody whose account ended: it is kept for the office, and nothing is done. */
 type Sent = Work & { readonly isEnded?: boolean }
 
+/** Applies acts in order, each in a transaction of its own. */
+export const runActs = async (
+  options: ActOptions,
+  sender: Omit<Sent, 'act'>,
+  acts: readonly Act[],
+): Promise<ActOutcome[]> => {
+  const outcomes: ActOutcome[] = []
+  for (const act of acts) outcomes.push(await runAct(options, { ...sender, act }))
+  return outcomes
+}
+
 /** Applies an act in a transaction of its own, once for its id, and stores what became of it. */
-export const runAct = (options: ActOptions, sent: Sent): Promise<ActOutcome> =>
+const runAct = (options: ActOptions, sent: Sent): Promise<ActOutcome> =>
   retryDeadlocks(() => inTenant<Tables, ActOutcome>(options.pool, sent.tenant, tx => runOnce(tx, options, sent)))
 
 const runOnce = async (tx: Tx, options: ActOptions, sent: Sent): Promise<ActOutcome> => {

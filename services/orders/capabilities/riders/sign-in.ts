@@ -20,7 +20,7 @@ import { createToken } from '../../core/access/tokens.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import type { ActOptions } from './acts.ts'
-import { runAct } from './run-acts.ts'
+import { runActs } from './run-acts.ts'
 import { ActOutcome, Acts, maxActBytes } from './schema.ts'
 
 // Signs phones in by a link that the console shows as a code (docs/staff/riders.md#sign-in).
@@ -206,10 +206,7 @@ export const phoneRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (app, op
       : []
     if (!rider) throw refusal(request, unauthenticated())
     const by = { kind: 'staff' as const, name: rider.name, tokenId: rider.token_id, requestId: request.id }
-    const data: ActOutcome[] = []
-    for (const act of request.body.acts)
-      data.push(await runAct(options, { tenant, rider, by, act, linkKeys: [], isEnded: true }))
-    return { data }
+    return { data: await runActs(options, { tenant, rider, by, linkKeys: [], isEnded: true }, request.body.acts) }
   })
 }
 
