@@ -4,7 +4,7 @@ import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from 
 import { textField } from '../../core/actions/fields.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { nameStatus } from '../../core/moves/check-moves.ts'
-import { type ChangeOptions, limitLockWait, lockOrders, moveIn } from '../../core/moves/move.ts'
+import { limitLockWait, lockOrders } from '../../core/moves/move.ts'
 import { waybillNumbers } from '../../core/moves/move-schema.ts'
 import { findStatuses } from '../../core/statuses/status-queries.ts'
 import { isOver } from './paths.ts'
@@ -29,9 +29,6 @@ export const Assignment = defineBody('Assignment', {
       description: "The place of the first parcel in the rider's list. Default: after the parcels that have a place.",
     }),
   ),
-  status_key: Type.Optional(
-    Type.String({ maxLength: 100, pattern: '\\S', description: 'Also moves the parcels to this status.' }),
-  ),
 })
 export const Unassignment = defineBody('Unassignment', { waybill_numbers: Numbers })
 
@@ -52,10 +49,9 @@ export const Unassigned = Type.Object(
 /** Gives all parcels to a rider, whoever has them, or none. */
 export const assign = async (
   tx: Tx,
-  options: ChangeOptions,
   { tenant, by, body }: Call<Static<typeof Assignment>>,
 ): Promise<Acted<Static<typeof Assigned>>> => {
-  const { waybill_numbers: waybills, position, status_key } = body
+  const { waybill_numbers: waybills, position } = body
   const found = await findPerson(tx, tenant, body.rider, { role: 'rider' })
   if (found.kind === 'refused') return refuse('rider', found.sentence)
   const rider = { id: found.id ?? '', name: found.name }
@@ -72,11 +68,6 @@ export const assign = async (
   })
   const refusal = refuseAny(errors)
   if (refusal) return refusal
-  if (status_key !== undefined) {
-    const mover = { staffName: by.name }
-    const moved = await moveIn(tx, options, { tenant, mover, waybills, statusKey: status_key, note: null, by })
-    if (moved.kind === 'refused') return moved
-  }
   const before = await findHolders(tx, tenant, waybills)
   await give(tx, { tenant, waybills, rider, position, by: by.name })
   const parcels = nameFormer(waybills, before)

@@ -18,7 +18,7 @@ import { ActOutcome, Acts, MyParcels, maxActBytes } from './schema.ts'
 /** Lets dispatchers give parcels to riders. */
 export const assignRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (app, core) => {
   acceptJson(app)
-  const { pool, onChanged } = core
+  const { pool } = core
   addAction(app, pool, {
     path: '/order/assign',
     operationId: 'assignParcels',
@@ -28,8 +28,7 @@ export const assignRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (app, c
     message: 'Parcels Assigned Successfully',
     body: Assignment,
     data: Assigned,
-    onDone: onChanged,
-    act: (tx, call) => assign(tx, core, call),
+    act: assign,
   })
   addAction(app, pool, {
     path: '/order/unassign',
