@@ -30,6 +30,7 @@ const large: Record<string, number> = {
   'POST /api/staff/rider/sequence': 512_000,
   'POST /api/staff/rider/acts': 4_194_304,
   'POST /api/public/rider/acts': 4_194_304,
+  'POST /api/public/rider/proof-part': 200_000,
   'POST /api/staff/cash/handover': 512_000,
   'POST /api/staff/cash/transfer': 512_000,
   'POST /api/staff/cash/deposit': 512_000,

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { stripImage } from '../services/orders/capabilities/riders/images.ts'
 import { ridersFixture } from '../services/orders/test/riders-fixture.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
@@ -38,6 +39,32 @@ if (browser) {
       .first()
       .locator('.stop')
       .evaluateAll(all => all.map(one => one.getAttribute('data-waybill')))
+  /** Draws a photo of noise, which compresses least. */
+  const drawNoise = async (page: Page): Promise<Buffer> => {
+    const text = await page.evaluate<string>(`(async () => {
+      const canvas = new OffscreenCanvas(4000, 3000)
+      const pen = canvas.getContext('2d')
+      for (let n = 0; n < 40000; n++) {
+        pen.fillStyle = 'hsl(' + (n * 137) % 360 + ' 60% ' + (n * 7) % 90 + '%)'
+        pen.fillRect((n * 7919) % 4000, (n * 104729) % 3000, 60, 40)
+      }
+      const file = await canvas.convertToBlob({ type: 'image/jpeg', quality: 0.95 })
+      const bytes = new Uint8Array(await file.arrayBuffer())
+      return Array.from(bytes, byte => String.fromCharCode(byte)).join('')
+    })()`)
+    return Buffer.from(text, 'latin1')
+  }
+  /** Reads the photo of the only act that the phone stores. */
+  const readStoredPhoto = async (page: Page): Promise<Buffer> => {
+    const text = await page.evaluate<string>(`(async () => {
+      const settle = request => new Promise(resolve => { request.onsuccess = () => resolve(request.result) })
+      const database = await settle(indexedDB.open('courier-rider'))
+      const [act] = await settle(database.transaction('acts').objectStore('acts').getAll())
+      const bytes = new Uint8Array(await act.proof.photo.arrayBuffer())
+      return Array.from(bytes, byte => String.fromCharCode(byte)).join('')
+    })()`)
+    return Buffer.from(text, 'latin1')
+  }
   const shoot = async (t: Test, page: Page, name: string) => {
     t.ok((await measureWidth(page)) <= 390, `${name} fits 390 px`)
     if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/rider-${name}.png` })
@@ -277,20 +304,8 @@ if (browser) {
     const { open } = await openPhone(t, browser, url)
     const page = await open()
     await signInRider(page, nimal.email)
-    // Noise is what compresses least.
-    const large = await page.evaluate<string>(`(async () => {
-      const canvas = new OffscreenCanvas(4000, 3000)
-      const pen = canvas.getContext('2d')
-      for (let n = 0; n < 40000; n++) {
-        pen.fillStyle = 'hsl(' + (n * 137) % 360 + ' 60% ' + (n * 7) % 90 + '%)'
-        pen.fillRect((n * 7919) % 4000, (n * 104729) % 3000, 60, 40)
-      }
-      const file = await canvas.convertToBlob({ type: 'image/jpeg', quality: 0.95 })
-      const bytes = new Uint8Array(await file.arrayBuffer())
-      return Array.from(bytes, byte => String.fromCharCode(byte)).join('')
-    })()`)
+    const jpeg = await drawNoise(page)
     const place = Buffer.from('GPS 6.0535 N 80.2210 E')
-    const jpeg = Buffer.from(large, 'latin1')
     const comment = Buffer.concat([Buffer.from([0xff, 0xfe, 0, place.length + 2]), place])
     const buffer = Buffer.concat([jpeg.subarray(0, 2), comment, jpeg.subarray(2)])
     await openParcel(page, waybill)
@@ -299,11 +314,9 @@ if (browser) {
     await page.locator('#photo').setInputFiles({ name: 'door.jpg', mimeType: 'image/jpeg', buffer })
     await page.locator('img.proof').waitFor({ timeout: 30_000 })
     await shoot(t, page, 'photo')
-    const [sent] = await Promise.all([
-      page.waitForRequest('**/rider/acts', { timeout: 30_000 }),
-      page.locator('.stack > .button.big').first().click(),
-    ])
-    const photo = Buffer.from(sent.postDataJSON().acts[0].proof.photo, 'base64')
+    await page.locator('.stack > .button.big').first().click()
+    const readPhotos = () => rows('select type, bytes from proofs where waybill_number = $1', [waybill])
+    const [{ bytes: photo }] = await waitUntil('the photo is here', readPhotos, ([proof]) => proof?.type)
     t.ok(photo.length <= 200_000, `${buffer.length} bytes became ${photo.length}`)
     t.notOk(photo.includes('GPS'))
     const size = await page.evaluate<number[]>(`(async () => {
@@ -312,9 +325,67 @@ if (browser) {
       return [width, height]
     })()`)
     t.strictSame(size, [1600, 1200])
-    await waitForSent(page)
-    t.equal((await rows('select kind from proofs where waybill_number = $1', [waybill])).length, 1)
   })
+
+  t.test(
+    'at 64 kbit/s a photo follows its act, through a closed page and a lost response; acts overtake it',
+    async t => {
+      await takeAll()
+      const [first = '', second = ''] = await give(2)
+      const { context, open, problems } = await openPhone(t, browser, url)
+      let page = await open()
+      await signInRider(page, nimal.email)
+      await waitForWorker(page)
+      const slow = { offline: false, latency: 300, downloadThroughput: 8_000, uploadThroughput: 8_000 }
+      const slowDown = async () => {
+        const phone = await context.newCDPSession(page)
+        await phone.send('Network.enable')
+        await phone.send('Network.emulateNetworkConditions', slow)
+      }
+      await slowDown()
+      await openParcel(page, first)
+      await openForm(page, 'fail')
+      await page
+        .locator('#photo')
+        .setInputFiles({ name: 'door.jpg', mimeType: 'image/jpeg', buffer: await drawNoise(page) })
+      await page.locator('img.proof').waitFor({ timeout: 30_000 })
+      await page.locator('.stack > .button.big').first().click()
+      const actsOf = (waybill: string) => rows('select 1 from rider_acts where waybill_number = $1', [waybill])
+      const readBytes = async () =>
+        (await rows('select size, type, bytes from proofs where waybill_number = $1', [first]))[0] ?? {}
+      await waitUntil('a part is here', readBytes, ({ bytes }) => bytes?.length > 0)
+      t.equal((await readBytes()).type, null)
+      const taken = await readStoredPhoto(page)
+      let isLost = false
+      await context.route('**/rider/proof-part', async route => {
+        if (isLost) return route.continue()
+        isLost = true
+        await route.fetch()
+        await route.abort()
+      })
+      await openParcel(page, second)
+      await openForm(page, 'hand_back')
+      await confirm(page)
+      await waitUntil(
+        'the act overtakes the photo',
+        () => actsOf(second),
+        ({ length }) => length === 1,
+      )
+      const { size, type, bytes } = await readBytes()
+      t.equal(type, null, `${bytes.length} of ${size} bytes are here`)
+      await page.close()
+      page = await open()
+      await slowDown()
+      await page.getByText('Waiting to be sent: 1').waitFor()
+      await page.locator('.strip.good').getByText('Everything is sent.').waitFor({ timeout: 120_000 })
+      const whole = await readBytes()
+      t.equal(whole.type, 'image/jpeg')
+      t.ok(stripImage(taken)?.bytes.equals(whole.bytes), `${taken.length} bytes: nothing is lost or doubled`)
+      t.equal((await actsOf(first)).length, 1)
+      t.ok(isLost)
+      t.strictSame(problems, [])
+    },
+  )
 
   t.test('two pages of one phone send an act once, and both show it', async t => {
     await takeAll()

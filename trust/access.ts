@@ -18,6 +18,7 @@ const open: Readonly<Record<string, string>> = {
   'POST /api/staff/login': 'creates tokens',
   'POST /api/staff/sign-in': 'checks the code of a link itself',
   'POST /api/public/rider/acts': 'checks the token of a deactivated rider itself',
+  'POST /api/public/rider/proof-part': 'checks the token of a rider itself',
   'GET /api/public/proof/{tenant}/{waybill}/{id}/{end}/{signature}': 'checks the signature itself',
   'POST /api/public/order/tracking-info': 'public by contract, shows no recipient in full',
 }

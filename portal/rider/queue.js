@@ -54,13 +54,18 @@ export const load = async (isOwn = true) => {
   const owner = getOwner()
   const [stored, list] = await Promise.all([readActs(), owner ? readValue(`list ${owner}`) : undefined])
   const own = stored.filter((/** @type {Act} */ act) => act.owner === owner)
-  changeState({ list, acts: own, others: stored.filter(act => act.owner !== owner && isOpen(act)) })
+  changeState({ list, acts: own, others: stored.filter(act => act.owner !== owner && isUnsent(act)) })
   if (isOwn) tabs?.postMessage('changed')
 }
 if (tabs) tabs.onmessage = () => load(false)
 
 /** Returns true for an act that has no outcome yet. */
 export const isOpen = (/** @type {Act} */ { state }) => state === 'waiting' || state === 'sending'
+/** Lists the images of an act that are on this phone, by their kind. They follow once the act has an outcome. */
+export const listImages = (/** @type {Act} */ { proof = {} }) =>
+  Object.entries(proof).flatMap(([kind, value]) => (value instanceof Blob ? [{ kind, image: value }] : []))
+/** Returns true for what has not wholly left this phone: an act, or the images that follow it. */
+export const isUnsent = (/** @type {Act} */ act) => isOpen(act) || listImages(act).length > 0
 /** A clock that was set back holds no act for longer. */
 export const isHeld = (/** @type {Act} */ { state, heldUntil }) =>
   state === 'waiting' && heldUntil > Date.now() && heldUntil <= Date.now() + undoMs

@@ -2,7 +2,7 @@ import { Button } from '../kit/actions.js'
 import { number, t } from '../kit/i18n.js'
 import { html, useEffect, useState } from '../kit/preact.js'
 import { useSession } from '../kit/session.js'
-import { isHeld, isOpen, listRefused, load, undo, useRider } from './queue.js'
+import { isHeld, isUnsent, listRefused, load, undo, useRider } from './queue.js'
 import { inStore, isKept } from './store.js'
 import { sync } from './sync.js'
 import { sumUp } from './words.js'
@@ -41,7 +41,7 @@ export const Strip = () => {
     if (!token && !me) inStore('values', 'readwrite', store => store.clear()).then(() => load())
     else load().then(sync)
   }, [token, me?.id])
-  const waiting = acts.filter(isOpen)
+  const waiting = acts.filter(isUnsent)
   const refused = listRefused().length
   const oldest = Math.min(...[...waiting, ...others].map(({ happened_at }) => Date.parse(happened_at)))
   const days = Math.floor((Date.now() - oldest) / dayMs)

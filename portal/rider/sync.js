@@ -4,14 +4,30 @@
 import { ApiError, callNotifier, callOrders } from '../kit/api.js'
 import { t } from '../kit/i18n.js'
 import { getSession } from '../kit/session.js'
-import { addActs, changeState, getOwner, getState, isHeld, isOpen, load, readActs, undoMs } from './queue.js'
+import {
+  addActs,
+  changeState,
+  getOwner,
+  getState,
+  isHeld,
+  isOpen,
+  isUnsent,
+  listImages,
+  load,
+  readActs,
+  undoMs,
+} from './queue.js'
 import { changeAct, inStore, readValue, writeValue } from './store.js'
 
 /** @import { Act } from './queue.js' */
 
 const maxActs = 100
-/** A slow connection sends no more within the seconds that the service waits for a request. */
-const sliceBytes = 350_000
+/** The service waits five seconds for a request, in which 64 kbit/s carry 40,000 bytes. */
+const sliceBytes = 24_000
+/** Holds the size of the next part of an image, which follows what the connection carried so far. */
+let partBytes = 16_000
+const maxPartBytes = 128_000
+const minPartBytes = 4_000
 const readSeconds = 300
 const retrySeconds = 15
 
@@ -24,14 +40,12 @@ const toBase64 = blob =>
     reader.readAsDataURL(blob)
   })
 
-const toBody = async (/** @type {Act} */ act) => {
+const toBody = (/** @type {Act} */ act) => {
   const { seq, owner, by, heldUntil, state, settledAt, code, message, proof, ...body } = act
   if (!proof) return body
-  const files = Object.entries(proof).map(async ([name, value]) => [
-    name,
-    value instanceof Blob ? await toBase64(value) : value,
-  ])
-  return { ...body, proof: Object.fromEntries(await Promise.all(files)) }
+  const { photo, signature, ...texts } = proof
+  const sizes = listImages(act).map(({ kind, image }) => [kind, image.size])
+  return { ...body, proof: { ...texts, ...(sizes.length > 0 && { follows: Object.fromEntries(sizes) }) } }
 }
 
 /** Marks the next acts of the owner as being sent, so that nobody undoes them, and returns them with their bodies. */
@@ -40,7 +54,7 @@ const takeSlice = async (/** @type {string} */ owner) => {
   let bytes = 0
   for (const act of (await readActs()).filter(act => act.owner === owner && isOpen(act))) {
     if (isHeld(act)) break
-    const body = await toBody(act)
+    const body = toBody(act)
     bytes += JSON.stringify(body).length
     if (slice.length === maxActs || (slice.length > 0 && bytes > sliceBytes)) break
     if (await changeAct(act.seq, now => ({ ...now, state: 'sending' }))) slice.push({ act, body })
@@ -83,11 +97,13 @@ const settle = async (/** @type {Act} */ act, /** @type {any} */ { outcome, code
     if (dropped) await changeAct(dropped.seq, () => null)
     return changeAct(act.seq, () => null)
   }
-  await changeAct(act.seq, ({ proof, ...now }) =>
-    outcome === 'done'
-      ? { ...now, state: 'done', settledAt }
-      : { ...now, proof, state: 'refused', code, message, settledAt },
-  )
+  const isStored = code !== 'shape' && code !== 'reused'
+  await changeAct(act.seq, now => ({
+    ...now,
+    proof: isStored ? Object.fromEntries(listImages(now).map(({ kind, image }) => [kind, image])) : {},
+    settledAt,
+    ...(outcome === 'done' ? { state: 'done' } : { state: 'refused', code, message }),
+  }))
 }
 
 /** Sends the next acts; returns false if none is due. */
@@ -106,6 +122,36 @@ const sendSlice = async (/** @type {string} */ owner, /** @type {string | null} 
   }
   await load()
   return true
+}
+
+/** Holds how much of each image the service has, by the act's id and the kind. @type {Map<string, number>} */
+const received = new Map()
+
+/** Sends the next part of an image whose act has an outcome; returns false if there is none. */
+const sendPart = async (/** @type {string} */ owner, /** @type {string | null} */ token) => {
+  const act = (await readActs()).find(act => act.owner === owner && !isOpen(act) && isUnsent(act))
+  if (!act) return false
+  const [{ kind, image }] = listImages(act)
+  const offset = received.get(`${act.id} ${kind}`) ?? 0
+  const bytes = await toBase64(image.slice(offset, offset + partBytes))
+  const began = performance.now()
+  const body = { act: act.id, kind, offset, bytes }
+  const options = { method: 'POST', body, token }
+  const { data } = await callNotifier('/api/public/rider/proof-part', options).catch(error => {
+    // The service keeps proofs for some months only.
+    if (error.status === 404) return { data: { received: 0, is_complete: true } }
+    partBytes = Math.max(minPartBytes, partBytes / 2)
+    throw error
+  })
+  if (performance.now() - began < 1_000) partBytes = Math.min(maxPartBytes, partBytes * 2)
+  received.set(`${act.id} ${kind}`, data.received)
+  if (data.is_complete) await forgetImage(act, kind)
+  return true
+}
+
+const forgetImage = async (/** @type {Act} */ { seq }, /** @type {string} */ kind) => {
+  await changeAct(seq, ({ proof: { [kind]: _, ...proof }, ...now }) => ({ ...now, proof }))
+  await load()
 }
 
 /** Lists what a person may have read before the office changed it. */
@@ -127,7 +173,7 @@ const mergeLists = (/** @type {any} */ before, /** @type {any} */ list) => {
 }
 
 const refresh = async (/** @type {string} */ owner, /** @type {string | null} */ token) => {
-  const done = (await readActs()).filter(act => act.owner === owner && act.state === 'done')
+  const done = (await readActs()).filter(act => act.owner === owner && act.state === 'done' && !isUnsent(act))
   const readAt = Date.now()
   const { data } = await callOrders('/rider/parcels', { token })
   const list = { ...data, readAt, skewMs: Date.now() - Date.parse(data.as_of) }
@@ -155,11 +201,21 @@ const run = async () => {
   const { token } = getSession()
   if (!owner || !token) return
   changeState({ isSending: true })
-  const error = await (async () => {
-    while (await sendSlice(owner, token));
-    await sendSequence(owner, token)
-    await refresh(owner, token)
-  })().catch(error => (error instanceof ApiError ? error : new ApiError(error?.message ?? t('error.unreachable'))))
+  /** @type {ApiError | undefined} */
+  let error
+  const note = (/** @type {any} */ thrown) => {
+    error ??= thrown instanceof ApiError ? thrown : new ApiError(thrown?.message ?? t('error.unreachable'))
+  }
+  await (async () => {
+    let isNew = true
+    do {
+      while (await sendSlice(owner, token)) isNew = true
+      await sendSequence(owner, token)
+      // The images of a rider who was deactivated follow, though no list does.
+      if (isNew) await refresh(owner, token).catch(note)
+      isNew = false
+    } while (await sendPart(owner, token))
+  })().catch(note)
   changeState({ isSending: false, error })
   await load()
 }
@@ -190,7 +246,7 @@ export const sync = async () => {
 
 const plan = (/** @type {number} */ ms) => {
   clearTimeout(timer)
-  const isWanted = () => document.visibilityState === 'visible' || getState().acts.some(isOpen)
+  const isWanted = () => document.visibilityState === 'visible' || getState().acts.some(isUnsent)
   timer = window.setTimeout(() => isWanted() && sync(), ms)
 }
 

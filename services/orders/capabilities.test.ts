@@ -75,7 +75,7 @@ const operations: Record<Name, string[]> = {
     ...['POST /api/staff/rider-acts/{act_no}/decide', 'POST /api/staff/riders/{rider_id}/sign-in'],
     ...['GET /api/staff/riders/{rider_id}/sign-ins', 'POST /api/staff/riders/{rider_id}/sign-ins/{token_id}/end'],
     ...['shop', '/api/staff'].flatMap(side => ['', '/{id}'].map(id => `GET ${side}/order/{waybill}/proofs${id}`)),
-    ...['POST /api/staff/sign-in', 'POST /api/public/rider/acts'],
+    ...['POST /api/staff/sign-in', 'POST /api/public/rider/acts', 'POST /api/public/rider/proof-part'],
     'GET /api/public/proof/{tenant}/{waybill}/{id}/{end}/{signature}',
   ],
   'customer-actions': [

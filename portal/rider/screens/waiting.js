@@ -2,7 +2,7 @@ import { Act, Button } from '../../kit/actions.js'
 import { named, number, t } from '../../kit/i18n.js'
 import { html } from '../../kit/preact.js'
 import { Panel } from '../../kit/ui.js'
-import { isOpen, listRefused, load, useRider } from '../queue.js'
+import { isOpen, isUnsent, listRefused, load, useRider } from '../queue.js'
 import { changeAct } from '../store.js'
 import { act, sync } from '../sync.js'
 import { sumUp } from '../words.js'
@@ -42,14 +42,16 @@ const Refused = ({ of: refused, list, dropped }) => {
 /** Shows every act without an outcome, and every refused one. */
 export const Waiting = () => {
   const { acts, list } = useRider()
-  const open = acts.filter(isOpen)
+  const open = acts.filter(isUnsent)
   const refused = listRefused()
   const dropped = new Set(open.map(({ act }) => act))
   const show = each => html`<${Refused} key=${each.id} of=${each} list=${list} dropped=${dropped.has(each.id)} />`
   return html`<h1 tabindex="-1">${t('menu.waiting')}</h1>
     <${Panel} title=${t('rider.waits', { count: number(open.length) })}
       aside=${open.length > 0 && html`<${Button} kind="primary" onClick=${sync}>${t('rider.send_now')}<//>`}>
-      <ul class="plain stack">${open.map(each => html`<li key=${each.id}>${sumUp(each)}</li>`)}</ul><//>
+      <ul class="plain stack">${open.map(
+        each => html`<li key=${each.id}>${sumUp(each)}${!isOpen(each) && ` · ${t('proof.title')}`}</li>`,
+      )}</ul><//>
     <h2>${t('rider.refused', { count: number(refused.length) })}</h2>
     ${refused.length > 0 && html`<p class="hint">${t('rider.refused_hint')}</p>`}
     <ul class="plain stack">

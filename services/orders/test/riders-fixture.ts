@@ -42,3 +42,16 @@ export const ridersFixture = async (t: Teardown, options: Parameters<typeof orde
     (await request('GET', '/api/staff/rider/parcels', undefined, { token: person.token })).body.data
   return { ...fixture, addPerson, nimal, sunil, makeReady, staffPost, assign, writeAct, sendActs, act, readList }
 }
+
+/** Makes a JPEG whose metadata and whose trailer have `marker`; `pixels` are its coded pixels. */
+export const makeJpeg = (marker = 'GPS here', pixels = Buffer.from([0x12, 0xff, 0, 0x34])) => {
+  const part = (code: number, content: Buffer) => {
+    const head = Buffer.from([0xff, code, 0, 0])
+    head.writeUInt16BE(content.length + 2, 2)
+    return Buffer.concat([head, content])
+  }
+  const exif = part(0xe1, Buffer.from(`Exif\0\0${marker}`))
+  const frame = part(0xc0, Buffer.from([8, 0, 1, 0, 1, 1, 1, 0x11, 0]))
+  const scan = Buffer.concat([part(0xda, Buffer.from([1, 1, 0, 0, 63, 0])), pixels])
+  return Buffer.concat([Buffer.from([0xff, 0xd8]), exif, frame, scan, Buffer.from([0xff, 0xd9]), Buffer.from(marker)])
+}

@@ -154,8 +154,10 @@ const refuseUnproven = async (
     if (!isCode(linkKeys, waybill, proof.code))
       return { code: 'wrong_code', message: `The code is not that of ${waybill}.` }
   }
-  const isMissing = needed !== 'none' && proof[needed] === undefined && proof.without === undefined
-  return isMissing ? { code: 'proof_missing', message: `The company wants this proof: ${needed}.` } : undefined
+  const given: Readonly<Record<string, unknown>> = { ...proof, ...proof.follows, none: true }
+  return given[needed] === undefined && proof.without === undefined
+    ? { code: 'proof_missing', message: `The company wants this proof: ${needed}.` }
+    : undefined
 }
 
 /** Counts the wrong codes on which the office has not decided. */
@@ -196,10 +198,10 @@ const readErrors = (errors: Readonly<Record<string, readonly string[]>>): Refusa
 
 /** Ends the wait of a refused act; one that was decided meanwhile stays decided. */
 const drop = async (tx: Tx, { tenant, rider, by, act }: Work): Promise<undefined> => {
-  const { rowCount } = await tx.client.query(dropSql, [tenant, rider.id, act.act ?? '', rider.name, act.note ?? null])
+  const { rowCount } = await tx.client.query(dropSql, [tenant, rider.id, act.act ?? '', rider.name])
   if (rowCount) await audit(tx, tenant, by, 'act.dropped', act.act ?? '')
 }
 
 const dropSql = `
-  update rider_acts set decision = 'dropped', decided_at = now(), decided_by = $4, decision_note = $5
+  update rider_acts set decision = 'dropped', decided_at = now(), decided_by = $4
   where tenant_id = $1 and rider_id = $2::bigint and act_id = $3 and code is not null and decision is null`

@@ -72,7 +72,7 @@ const carriedSql = `
           order by proof_id desc), '[]')
       from proofs join rider_acts act on act.tenant_id = proofs.tenant_id and act.act_no = proofs.act_no
       where proofs.tenant_id = $1 and proofs.waybill_number = each.waybill_number and proofs.kind = 'photo'
-        and ${isAppliedSql}
+        and type is not null and ${isAppliedSql}
     ) as pictures
   from unnest($2::text[]) as each (waybill_number)`
 

@@ -1,6 +1,6 @@
 import { UtcTime } from '@courier/shared/contract/order-events.ts'
 import { textPattern } from '@courier/shared/lists/filters.ts'
-import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
+import { closed, component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { textField } from '../../core/actions/fields.ts'
 import { StatusLabel } from '../../core/tracking/order-schema.ts'
@@ -27,10 +27,16 @@ const Image = Type.Optional(
 )
 const note = textField(500, 'be text of at most 500 characters', 'Asked for another day')
 
+const Size = Type.Optional(Type.Integer({ minimum: 1, maximum: maxProofBytes }))
+
 export const Proof = Type.Object(
   {
     photo: Image,
     signature: Image,
+    follows: Type.Optional({
+      ...closed({ photo: Size, signature: Size }),
+      description: 'The sizes in bytes of images that follow the act in parts (`sendProofPart`).',
+    }),
     code: Type.Optional(
       Type.String({ maxLength: 32, pattern: textPattern, must: 'be a code', description: 'What the recipient says.' }),
     ),
@@ -92,6 +98,23 @@ export const Acts = Type.Object(
 )
 /** Fits two photographs, or a hundred acts without any. */
 export const maxActBytes = 4_194_304
+
+/** Fits 128 kB in base64. A phone sends less at once where a request would take longer than the service waits. */
+export const maxPartBytes = 200_000
+export const ProofPart = Type.Object(
+  {
+    act: ActId,
+    kind: oneOf(['photo', 'signature']),
+    offset: Type.Integer({ minimum: 0, maximum: maxProofBytes, description: 'The first byte of this part.' }),
+    bytes: Type.String({ minLength: 4, maxLength: maxPartBytes, must: 'be base64', description: 'In base64.' }),
+  },
+  {
+    title: 'ProofPart',
+    additionalProperties: false,
+    examples: [{ act: exampleAct.id, kind: 'photo', offset: 0, bytes: '/9j/4AAQ' }],
+  },
+)
+export type ProofPart = Static<typeof ProofPart>
 
 const nullable = orNull(Type.String())
 const outcome = oneOf(['done', 'refused'])

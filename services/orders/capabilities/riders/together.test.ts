@@ -1,6 +1,6 @@
 import t from 'tap'
 import { deactivateStaff } from '../../core/access/staff-commands.ts'
-import { ridersFixture } from '../../test/riders-fixture.ts'
+import { makeJpeg, ridersFixture } from '../../test/riders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
 
 const proof = { delivered: 'photo', above_cod: 10_000, failed: 'none' }
@@ -89,18 +89,6 @@ t.test('under four_eyes nobody decides on their own act', async t => {
   t.match(await staffPost(path, { decision: 'dismissed', note: 'Given to Sunil' }), { status: 200 })
   await rows('update tenants set four_eyes = false')
 })
-
-const makeJpeg = (marker = 'GPS here') => {
-  const part = (code: number, content: Buffer) => {
-    const head = Buffer.from([0xff, code, 0, 0])
-    head.writeUInt16BE(content.length + 2, 2)
-    return Buffer.concat([head, content])
-  }
-  const exif = part(0xe1, Buffer.from(`Exif\0\0${marker}`))
-  const frame = part(0xc0, Buffer.from([8, 0, 1, 0, 1, 1, 1, 0x11, 0]))
-  const scan = Buffer.concat([part(0xda, Buffer.from([1, 1, 0, 0, 63, 0])), Buffer.from([0x12, 0xff, 0, 0x34])])
-  return Buffer.concat([Buffer.from([0xff, 0xd8]), exif, frame, scan, Buffer.from([0xff, 0xd9]), Buffer.from(marker)])
-}
 
 t.test('a proof that the company wants is asked, checked, stripped and shown to who may see it', async t => {
   const waybill = await give({ cod: 20_000 })
