@@ -80,7 +80,7 @@ const runWebhook = async ({ send }: Observed, canaries: Canaries): Promise<strin
 }
 
 /** Gives a merchant a bank account, with valid and invalid requests. */
-const runMoney = async ({ send }: Observed, { bankAccount, name }: Canaries, token: string): Promise<void> => {
+const runMoney = async ({ send }: Observed, { bankAccount, name, remark }: Canaries, token: string): Promise<void> => {
   const account = '/api/staff/merchant/1/bank-account'
   const headers = { authorization: `Bearer ${token}` }
   const details = { bank: 'Bank of Ceylon', branch: 'Galle', holder: 'Lanka Shoes', number: bankAccount }
@@ -88,6 +88,7 @@ const runMoney = async ({ send }: Observed, { bankAccount, name }: Canaries, tok
   for (const wrong of [{ number: [bankAccount] }, { bank: `${name}\0` }, { number: `${bankAccount}!` }])
     await send('POST', account, { ...details, ...wrong }, headers)
   await send('GET', account, undefined, headers)
+  await send('POST', '/api/public/merchant/bank-account/object', { version: 1, reason: remark })
 }
 
 /** Logs a member of staff in, first with wrong data, and tries operations beyond the role. Returns the token. */

@@ -53,6 +53,9 @@ const operations: Record<Name, string[]> = {
     ...['release', 'cancel', 'fail', 'settle'].map(step => `POST /api/staff/payout/{batch_no}/${step}`),
     ...['GET', 'POST'].map(method => `${method} /api/staff/ledger/correction`),
     ...['approve', 'reject'].map(step => `POST /api/staff/ledger/correction/{correction_id}/${step}`),
+    ...['GET', 'POST'].map(method => `${method} /api/staff/ledger/bank-entry`),
+    ...['approve', 'reject'].map(step => `POST /api/staff/ledger/bank-entry/{entry_id}/${step}`),
+    'POST /api/staff/ledger/remit',
     ...['POST /api/staff/compensation', 'GET /api/staff/merchant/{merchant_id}/balance', 'GET /api/staff/invoice'],
     ...['POST /api/staff/invoice', 'GET /api/staff/invoice/{invoice_no}'],
     ...['submit', 'approve', 'reject', 'cancel', 'charges', 'dispute/settle'].map(

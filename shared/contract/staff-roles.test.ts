@@ -60,6 +60,7 @@ const table: [roles: string[], operations: string[]][] = [
       ...['changeBankAccount', 'confirmBankAccount', 'getPayRun', 'makePayoutBatch', 'getPayoutBatch'],
       ...['seeBankAccount', 'listPayoutLines'],
       ...['listCorrections', 'makeCorrection', 'approveCorrection', 'rejectCorrection'],
+      ...['listBankEntries', 'remitTax', 'makeBankEntry', 'approveBankEntry', 'rejectBankEntry'],
       ...['releasePayoutBatch', 'cancelPayoutBatch', 'failPayouts', 'settlePayoutBatch'],
     ],
   ],

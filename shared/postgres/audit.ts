@@ -47,6 +47,7 @@ export type Action =
   | `act.${'refused' | 'decided' | 'dropped'}`
   | `sign_in.${'offered' | 'used' | 'ended'}`
   | `correction.${'made' | 'approved' | 'rejected'}`
+  | `bank_entry.${'made' | 'approved' | 'rejected'}`
   | `bank_account.${'changed' | 'read' | 'confirmed' | 'objected'}`
   | `payout.${'made' | 'released' | 'cancelled' | 'failed' | 'settled' | 'seen' | 'read'}`
   | `cash.${'handed_over' | 'transferred' | 'settled' | 'deposited'}`

@@ -13,6 +13,7 @@ const typeOfAccount: Readonly<Record<string, AccountType>> = {
   office: 'asset',
   clearing: 'asset',
   bank: 'asset',
+  cash_differences: 'asset',
   merchant: 'liability',
   held: 'liability',
   tax: 'liability',
@@ -23,6 +24,8 @@ const typeOfAccount: Readonly<Record<string, AccountType>> = {
   differences: 'expense',
   compensation: 'expense',
   acquirer_fees: 'expense',
+  bank_fees: 'expense',
+  direct_debits: 'expense',
 }
 
 /** Returns the type of an account, such as `merchant:1`; `other` for one of a later version. */

@@ -75,7 +75,7 @@ t.test('the journal names what booked each entry, and how the bank knows it', as
   await staff('/cash/deposit', { amount: 3000, bank_reference: 'BOC 1' })
   const atBank = [
     ['payment', no, null, 'PAY-00001', 'OUT 1'],
-    ['charges', no, null, null, 'IN 1'],
+    ['charges_paid', no, null, null, 'IN 1'],
     ['returned_transfer', String(id), null, null, 'BACK 1'],
     ['payment', no, null, 'PAY-00002', 'OUT 2'],
     ['deposit', 'BOC 1', null, null, 'BOC 1'],

@@ -9,7 +9,9 @@ const documentsSql = `
     union all select deposit_id, 'deposit', bank_reference, bank_reference from cash_deposits where tenant_id = $1
     union all select journal_id, 'payment', invoice_no, bank_reference from ${paymentsSql} payment
     union all select journal_id, kind, correction_id::text, bank_reference from corrections where tenant_id = $1
-    union all select charges_journal_id, 'charges', invoice_no, charges_reference from invoices where tenant_id = $1
+    union all select journal_id, kind, entry_id::text, bank_reference from bank_entries where tenant_id = $1
+    union all select charges_journal_id, 'charges_paid', invoice_no, charges_reference from invoices
+      where tenant_id = $1
     union all select journal_id, 'dispute', number, null from dispute`
 
 /** Selects the credit note of a dispute; of its settlement, or if it has none, the invoice. */

@@ -39,7 +39,8 @@ const Entry = Type.Object(
     amount: sum('The amount, above zero.', 1000),
     waybill_number: nullable('The parcel; null: the entry has none.'),
     kind: Type.String({
-      description: 'What was booked for a parcel, or the kind of the document: handover, deposit, payment or charges.',
+      description:
+        'What was booked for a parcel, or the kind of the document: handover, deposit, payment, charges_paid or that of an entry of the bank.',
       examples: ['delivered'],
     }),
     document: nullable('Names what booked the entry, such as the invoice that was paid; null: a move of the parcel.'),

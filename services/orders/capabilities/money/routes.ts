@@ -7,6 +7,7 @@ import { disputeRoutes, merchantDisputeRoutes } from './corrections/dispute-rout
 import { financeStatusRoutes, parcelMoneyRoutes, staffMoneyRoutes } from './finance-routes.ts'
 import { type InvoiceOptions, invoiceRoutes, merchantInvoiceRoutes } from './invoices/invoice-routes.ts'
 import { balanceRoutes, merchantBalanceRoutes } from './ledger/balance-routes.ts'
+import { bankEntryRoutes } from './ledger/bank-entry-routes.ts'
 import { bankAccountRoutes, merchantBankAccountRoutes } from './payouts/bank-account-routes.ts'
 import { payoutRoutes } from './payouts/payout-routes.ts'
 
@@ -33,6 +34,7 @@ interface CompanyMoneyOptions extends InvoiceOptions {
 export const companyMoneyRoutes: FastifyPluginAsync<CompanyMoneyOptions> = async (app, options) => {
   await app.register(cashRoutes, options)
   await app.register(bankAccountRoutes, options)
+  await app.register(bankEntryRoutes, options)
   await app.register(correctionRoutes, options)
   await app.register(payoutRoutes, options)
   await app.register(staffMoneyRoutes, options)

@@ -170,7 +170,9 @@ t.test('cash', async t => {
     t.match((await readCash()).office, { parcels: 2, amount: 2000 })
     const wrong = await post('deposit', { amount: 1999.99, bank_reference: 'BOC 1' })
     t.strictSame(wrong.body.errors, {
-      amount: ['The amount 1999.99 is not the 2000 on hand. Name the waybill_numbers of a part.'],
+      amount: [
+        'The amount 1999.99 is not the 2000 on hand. Name the waybill_numbers of a part. If the bank counted 1999.99, send a difference of 0.01 with the account cash_differences.',
+      ],
     })
     const banked = await post('deposit', { amount: 2000, bank_reference: 'BOC 1' })
     t.match(banked.body.data, { amount: 2000, parcels: 2, bank_reference: 'BOC 1' })
@@ -286,7 +288,7 @@ t.test('cash', async t => {
       amount: ['The amount 970 and the difference 25 are not the 1000 on hand.'],
     })
     t.match(await errors({ difference: { ...fee, account: 'bank' } }), {
-      'difference.account': [/must be acquirer_fees or differences/],
+      'difference.account': [/must be acquirer_fees, differences or cash_differences/],
     })
     t.match(await errors({ difference: { ...fee, amount: 25.001 } }), {
       difference: [/has too many decimals: LKR has 2/],
@@ -295,10 +297,14 @@ t.test('cash', async t => {
     t.strictSame(await errors(both), {
       amount: ['The amount 1975 is not the 2000 on hand. Name only the waybill_numbers whose money you deposit.'],
     })
-    for (const cash of [both, { waybill_numbers: ['DM91000043'] }, { waybill_numbers: undefined }])
+    t.match(await errors({ ...both, difference: fee }), { difference: [/^Deposit cash and other payments apart/] })
+    for (const cash of [{ waybill_numbers: ['DM91000043'] }, { waybill_numbers: undefined }])
       t.match(await errors({ ...cash, difference: fee }), {
-        difference: [/^Leave this out: only payments without cash/],
+        difference: ['The account of a difference in cash is cash_differences, and of no other payment.'],
       })
+    t.match(await errors({ difference: { ...fee, account: 'cash_differences' } }), {
+      difference: [/of no other payment/],
+    })
     const done = await post('deposit', { ...body, difference: fee })
     t.match(done.body.data, { amount: 975, difference: 25, difference_account: 'acquirer_fees', parcels: 1 })
     t.strictSame((await post('deposit', { ...body, difference: fee })).body, done.body, 'a repetition')

@@ -21,8 +21,10 @@ export const Deposit = Type.Object(
   { title: 'Deposit' },
 )
 
-/** Lists the accounts that may have what did not arrive of payments without cash. */
-const differenceAccounts = ['acquirer_fees', 'differences'] as const
+/** Names the account of cash that the bank counts otherwise than the office. */
+const ofCash = 'cash_differences'
+/** Lists the accounts that may have what did not arrive: of payments without cash, and of cash. */
+const differenceAccounts = ['acquirer_fees', 'differences', ofCash] as const
 
 export const NewDeposit = defineBody('NewDeposit', {
   amount: { ...Amount, description: 'The sum that arrived at the bank.' },
@@ -32,14 +34,14 @@ export const NewDeposit = defineBody('NewDeposit', {
       {
         account: Type.Union(
           differenceAccounts.map(account => Type.Literal(account)),
-          { must: `be ${differenceAccounts.join(' or ')}`, examples: ['acquirer_fees'] },
+          { must: 'be acquirer_fees, differences or cash_differences', examples: ['acquirer_fees'] },
         ),
         amount: { ...Amount, minimum: -mostCollected, must: 'be an amount', examples: [25] },
       },
       {
         additionalProperties: false,
         description:
-          'What is missing of payments by card, QR or transfer, and the account that has it; below zero, more arrived.',
+          'What did not arrive, and the account that has it: cash_differences of cash, another of payments by card, QR or transfer; below zero, more arrived.',
       },
     ),
   ),
@@ -88,10 +90,11 @@ export const deposit = async (
   const refused = refuseAny(checkEach(wanted, foreign))
   if (refused) return refused
   if (sum <= 0) return refuse('amount', 'There is nothing to deposit.')
-  const hasCash = !wanted || [...parcels.values()].some(({ is_cash }) => is_cash)
-  const wrong = difference && (await refuseDifference(tx, tenant, difference.amount, hasCash))
+  const isCash = [...parcels.values()].map(({ is_cash }) => is_cash)
+  const kinds = wanted ? new Set(isCash) : new Set([true])
+  const wrong = difference && (await refuseDifference(tx, tenant, difference, kinds))
   if (wrong) return wrong
-  if (sum !== addAmounts([amount, difference?.amount ?? 0])) return refuse('amount', wordDifference(body, sum, hasCash))
+  if (sum !== addAmounts([amount, difference?.amount ?? 0])) return refuse('amount', wordDifference(body, sum, kinds))
   const { journalId, now, today } = await readClock(tx, tenant)
   const waybills = [...parcels.keys()]
   const values = [tenant, journalId, amount, other, bank_reference, waybills.length, by.name, now, today]
@@ -126,14 +129,18 @@ const clearedSql = `select from ledger_transfers where tenant_id = $1 and journa
 const wordDifference = (
   { amount, difference, waybill_numbers }: Static<typeof NewDeposit>,
   sum: number,
-  hasCash: boolean,
+  kinds: ReadonlySet<boolean>,
 ): string => {
   if (difference) return `The amount ${amount} and the difference ${difference.amount} are not the ${sum} on hand.`
+  const missing = addAmounts([sum, -amount])
   const wrong = `The amount ${amount} is not the ${sum} on hand`
-  if (!hasCash)
-    return `${wrong}: send a difference of ${addAmounts([sum, -amount])}, with the account that has it, ${differenceAccounts.join(' or ')}.`
-  if (!waybill_numbers) return `${wrong}. Name the waybill_numbers of a part.`
-  return `${wrong}. Name only the waybill_numbers whose money you deposit.`
+  if (!kinds.has(true))
+    return `${wrong}: send a difference of ${missing}, with the account that has it, acquirer_fees or differences.`
+  const part = waybill_numbers
+    ? 'Name only the waybill_numbers whose money you deposit'
+    : 'Name the waybill_numbers of a part'
+  const counted = `If the bank counted ${amount}, send a difference of ${missing} with the account ${ofCash}.`
+  return `${wrong}. ${part}.${kinds.size > 1 || amount === 0 ? '' : ` ${counted}`}`
 }
 
 interface Unbanked {
@@ -141,13 +148,16 @@ interface Unbanked {
   readonly is_cash: boolean
 }
 
-/** Refuses a difference in cash, which somebody counted: a second person settles what is missing of a handover. */
-const refuseDifference = async (tx: Tx, tenant: string, amount: number, hasCash: boolean) => {
-  if (hasCash)
-    return refuse(
-      'difference',
-      'Leave this out: only payments without cash, named by waybill_numbers, may lack a part.',
-    )
+/** Refuses an account that does not fit the payments: with cash (true), without (false), or both. */
+const refuseDifference = async (
+  tx: Tx,
+  tenant: string,
+  { account, amount }: { account: string; amount: number },
+  kinds: ReadonlySet<boolean>,
+) => {
+  if (kinds.size > 1) return refuse('difference', 'Deposit cash and other payments apart, each with its difference.')
+  if (kinds.has(true) !== (account === ofCash))
+    return refuse('difference', `The account of a difference in cash is ${ofCash}, and of no other payment.`)
   const tooFine = refuseDecimals('The difference', amount, await readCurrency(tx, tenant))
   return tooFine === undefined ? undefined : refuse('difference', tooFine)
 }

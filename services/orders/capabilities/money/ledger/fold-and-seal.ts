@@ -68,6 +68,10 @@ const chargesSql = jsonSql(
   'merchant_id',
   ...amountsSql('coalesce(charges_paid, charges_due)'),
 )
+const bankEntrySql = jsonSql(
+  ...["'bank_entry'", 'entry_id', 'kind', 'journal_id', 'debit', 'credit', ...amountsSql('amount')],
+  ...['bank_reference', 'office_reference', 'reason', 'made_by', 'decided_by'],
+)
 
 /**
  * Selects the digests of each folded day: of its sums, and of its lines, transfers and documents. Leaves out what later
@@ -97,6 +101,7 @@ export const digestsSql = (isWanted = (_day: string) => 'true'): string => {
       union all select booked_on, ${depositSql} from cash_deposits ${where}
       union all select booked_on, ${paymentSql} from ${paymentsSql} payment where ${isWanted('booked_on')}
       union all select booked_on, ${correctionSql} from corrections ${where}
+      union all select booked_on, ${bankEntrySql} from bank_entries ${where}
       union all select charges_booked_on, ${chargesSql} from invoices
         where tenant_id = $1 and ${isWanted('charges_booked_on')}
       union all select issued_on, ${versionSql} from invoice_versions

@@ -89,6 +89,9 @@ export const paymentsSql = `(
           where returned.tenant_id = $1 and returned.state = 'approved'
         )`
 
+/** Names the account from which a deposit took less or more than its parcels had there. */
+const differsFromSql = `case difference_account when 'cash_differences' then 'office' else 'clearing' end`
+
 const documentsSql = `
         select journal_id, 'office' as debit, 'rider:' || collected_by as credit, debt as amount, booked_on
         from cash_handovers where tenant_id = $1 and journal_id is not null
@@ -102,10 +105,10 @@ const documentsSql = `
         union all
         select deposit_id, 'bank', 'office', other, booked_on from cash_deposits where tenant_id = $1
         union all
-        select deposit_id, difference_account, 'clearing', difference, booked_on
+        select deposit_id, difference_account, ${differsFromSql}, difference, booked_on
         from cash_deposits where tenant_id = $1 and difference <> 0
         union all
-        select deposit_id, 'bank', 'clearing', -difference, booked_on
+        select deposit_id, 'bank', ${differsFromSql}, -difference, booked_on
         from cash_deposits where tenant_id = $1 and difference <> 0
         union all
         select journal_id, 'merchant:' || merchant_id, 'bank', total, booked_on from ${paymentsSql} payment
@@ -115,7 +118,10 @@ const documentsSql = `
         union all
         select charges_journal_id, 'bank', 'merchant:' || merchant_id, coalesce(charges_paid, charges_due),
           charges_booked_on
-        from invoices where tenant_id = $1 and charges_journal_id is not null`
+        from invoices where tenant_id = $1 and charges_journal_id is not null
+        union all
+        select journal_id, debit, credit, amount, booked_on
+        from bank_entries where tenant_id = $1 and journal_id is not null`
 
 const bookJournalSql = `
   insert into ledger_transfers (tenant_id, journal_id, debit, credit, amount, booked_on)

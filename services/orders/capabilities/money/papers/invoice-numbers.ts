@@ -103,6 +103,7 @@ export const repairIds = async (tx: Tx, _tenant: string, since: Date | undefined
   for (const [table, column] of [
     ['cash_handovers', 'handover_id'],
     ['corrections', 'correction_id'],
+    ['bank_entries', 'entry_id'],
   ])
     await query(tx)`
       select count(nextval(pg_get_serial_sequence(${table}, ${column})))
