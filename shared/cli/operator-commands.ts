@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { listAudit } from '../postgres/audit.ts'
 import { createPool } from '../postgres/database.ts'
 import { isOnOtherHistory } from '../postgres/history-state.ts'
+import { findProcessId } from '../postgres/pg-internals.ts'
 import { print, printJson, printTable, readTime, UsageError } from './command-line.ts'
 import { requireTenant, revokeTokenById } from './token-commands.ts'
 
@@ -116,7 +117,7 @@ export const requireStopped = async (pool: pg.Pool, service: string): Promise<vo
   const client = await pool.connect()
   try {
     const [{ pid }] = (await client.query('select pg_backend_pid() as pid')).rows
-    const isPooled = pid !== (client as unknown as { processID: number }).processID
+    const isPooled = pid !== findProcessId(client)
     for (let seconds = 0; ; seconds++) {
       const { rows } = await client.query(connectionsSql, [service, isPooled])
       if (rows.length === 0) return

@@ -1,9 +1,9 @@
-import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
 import { findGuard, UnusableDatabase } from './history.ts'
 import { stampSql } from './history-state.ts'
 import { makePatient, whenSilent } from './patience.ts'
+import { findStream, listIdle, pipelinedBy } from './pg-internals.ts'
 import { PipelinedClient } from './pipelined.ts'
 import { inTenantShare } from './tenant-share.ts'
 
@@ -43,9 +43,8 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
     idle_in_transaction_session_timeout: Math.max(idleMilliseconds, statementMilliseconds),
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
-    pipeline: true,
-    Client: PipelinedClient,
-  } as pg.PoolConfig)
+    ...pipelinedBy(PipelinedClient),
+  })
   makePatient(pool, options.queueSeconds)
   return withErrorListeners(pool, onIdleError)
 }
@@ -55,9 +54,8 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
  * response is due to the connection.
  */
 const closeIfSilent = (pool: pg.Pool, error: unknown): void => {
-  const { _idle: idle } = pool as unknown as { _idle: { client: pg.PoolClient }[] }
   if (/query read timeout/i.test(String((error as Error)?.message)))
-    for (const { client } of [...idle]) findStream(client).destroy(new Error('another connection is silent'))
+    for (const client of listIdle(pool)) findStream(client).destroy(new Error('another connection is silent'))
 }
 
 /**
@@ -277,9 +275,6 @@ const abandon = (client: pg.PoolClient, error: unknown): Promise<void> =>
 /** Returns true for a server that only reads, and for a session that a pooler lost. */
 const isUseless = (error: unknown): boolean =>
   error instanceof UnusableDatabase || /^(25006|26000|08...)$/.test(String((error as { code?: unknown })?.code))
-
-const findStream = (client: pg.PoolClient): Socket =>
-  (client as unknown as { connection: { stream: Socket } }).connection.stream
 
 const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
   const borrowed = { query: client.query.bind(client), release: () => {} } as pg.PoolClient

@@ -5,6 +5,7 @@ import pg from 'pg'
 import type { Logger } from 'pino'
 import { pollWorker } from '../poll-worker.ts'
 import { isSameHistory, mergeNodes, type Queryable, readState, type State } from './history-state.ts'
+import { findProcessId } from './pg-internals.ts'
 
 /** Is thrown for a database that must not be used now. Callers may read the message, which says why. */
 export class UnusableDatabase extends Error {
@@ -80,7 +81,7 @@ class HistoryGuard {
   /** Checks the server of a connection outside a transaction. */
   async verify(client: pg.PoolClient, milliseconds?: number): Promise<State> {
     const state = await readState(client, milliseconds)
-    if (state.pid !== (client as unknown as { processID: number }).processID) this.#pooled.add(client)
+    if (state.pid !== findProcessId(client)) this.#pooled.add(client)
     if (state.server === null) throw new UnusableDatabase(readsOnly)
     if (this.#last && state.restored_at > this.#last.restored_at) this.#forget()
     if (!this.#isUnchanged(state)) await this.#requireAll(client, state)

@@ -2,6 +2,7 @@
 // loop: while this process gets no processor, responses lie unread, and a round counts once however long it takes.
 import type { Socket } from 'node:net'
 import type pg from 'pg'
+import { type Connected, findStream, listConnecting, removePending } from './pg-internals.ts'
 
 /** Is emitted by a pool when Postgres has no connection left for the role, the database or itself. */
 export const refused = 'refused'
@@ -26,18 +27,6 @@ export const whenSilent = (act: () => void): (() => void) => {
   return () => clearInterval(timer)
 }
 
-/** Declares the members that pg's types leave out. */
-interface Internals {
-  readonly _clients: readonly Client[]
-  readonly _pendingQueue: { callback: Done }[]
-  connect(done: Done): void
-}
-interface Client {
-  readonly _connecting: boolean
-  readonly connection: { readonly stream: Socket }
-}
-type Done = (error?: Error, client?: pg.PoolClient, release?: (error?: unknown) => void) => void
-
 interface Wait {
   rounds: number
   readonly giveUp: () => void
@@ -59,10 +48,9 @@ export const limitWait = (pool: pg.Pool, giveUp: () => void): (() => void) => li
  * and no handshake goes on for `queueSeconds`.
  */
 export const makePatient = (pool: pg.Pool, queueSeconds: number = silentSeconds): void => {
-  const internals = pool as unknown as Internals
-  const connect = internals.connect.bind(pool)
+  const connect: (connected: Connected) => void = pool.connect.bind(pool)
   const waits = new Set<Wait>()
-  const findSilent = watchHandshakes(internals)
+  const findSilent = watchHandshakes(pool)
   let timer: NodeJS.Timeout | undefined
   let quiet = 0
   pool.on('acquire', () => {
@@ -91,22 +79,19 @@ export const makePatient = (pool: pg.Pool, queueSeconds: number = silentSeconds)
   }
   limiters.set(pool, limit)
 
-  const connectPatiently = (done: Done): void => {
-    const entry: Done = (...result) => {
+  const connectPatiently = (done: Connected): void => {
+    const entry: Connected = (...result) => {
       endWait()
       if ((result[0] as { code?: unknown } | undefined)?.code === tooManyConnections) pool.emit(refused as never)
       done(...result)
     }
     const endWait = limit(() => {
-      const index = internals._pendingQueue.findIndex(({ callback }) => callback === entry)
       // Otherwise it waits for a handshake, which is watched by itself.
-      if (index === -1) return
-      internals._pendingQueue.splice(index, 1)
-      entry(timeout())
+      if (removePending(pool, entry)) entry(timeout())
     })
     connect(entry)
   }
-  const connectOrPromise = (done?: Done): Promise<pg.PoolClient | undefined> | undefined => {
+  const connectOrPromise = (done?: Connected): Promise<pg.PoolClient | undefined> | undefined => {
     if (done) return void connectPatiently(done)
     return new Promise((resolve, reject) =>
       connectPatiently((error, client) => (error ? reject(error) : resolve(client))),
@@ -116,14 +101,13 @@ export const makePatient = (pool: pg.Pool, queueSeconds: number = silentSeconds)
 }
 
 /** Returns a function to call once a round, which finds the connections whose peer is silent during the handshake. */
-const watchHandshakes = (pool: Internals) => {
-  const seen = new WeakMap<Client, { bytes: number; rounds: number }>()
+const watchHandshakes = (pool: pg.Pool) => {
+  const seen = new WeakMap<pg.PoolClient, { bytes: number; rounds: number }>()
   return (): { silent: Socket[]; isMoving: boolean } => {
     const silent: Socket[] = []
     let isMoving = false
-    for (const client of pool._clients) {
-      if (!client._connecting) continue
-      const { stream } = client.connection
+    for (const client of listConnecting(pool)) {
+      const stream = findStream(client)
       const { bytes, rounds } = seen.get(client) ?? { bytes: 0, rounds: 0 }
       const hasMoved = stream.bytesRead !== bytes
       seen.set(client, { bytes: stream.bytesRead, rounds: hasMoved ? 0 : rounds + 1 })

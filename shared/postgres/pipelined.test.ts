@@ -109,6 +109,17 @@ t.test('two statements may not have one name', async t => {
   await t.rejects(client.query({ name: 'same', text: 'select 2 as two' }), /two statements have the name same/)
 })
 
+t.test('two statements of a round may not have one name, and the first runs', async t => {
+  const client = await connect(t)
+  const first = client.query({ name: 'same', text: 'select 1 as one' })
+  await t.rejects(client.query({ name: 'same', text: 'select 2 as two' }), /two statements have the name same/)
+  t.strictSame((await first).rows, [{ one: 1 }])
+  const failing = [client.query('select 1 / 0'), client.query({ name: 'later', text: 'select 3 as three' })]
+  await Promise.allSettled(failing)
+  const { rows } = await client.query({ name: 'later', text: 'select 4 as four' })
+  t.strictSame(rows, [{ four: 4 }], 'a name that was not prepared is free')
+})
+
 t.test('a value that cannot be sent rejects only its own statement', async t => {
   const client = await connect(t)
   const circular: { self?: unknown } = {}

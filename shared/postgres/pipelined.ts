@@ -1,9 +1,8 @@
 import pg from 'pg'
-import { type Done, noColumns, type Prepared, type Statement, StatementGroup } from './statement-group.ts'
+import { type Done, prepareValue, type TimeLimit } from './pg-internals.ts'
+import { noColumns, type Prepared, type Statement, StatementGroup } from './statement-group.ts'
 
-type Config = pg.QueryArrayConfig & { readonly query_timeout?: number; readonly submit?: unknown }
-
-const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => unknown } }).utils
+type Config = pg.QueryArrayConfig & TimeLimit & { readonly submit?: unknown }
 
 /**
  * Sends the statements of one round of the event loop together, with one Sync. Outside a transaction they succeed or
@@ -39,7 +38,9 @@ export class PipelinedClient extends pg.Client {
 
   #join(statement: Statement, timeout?: number): void {
     const { name, text } = statement
-    if ((this.#prepared.get(name)?.text ?? text) !== text) throw new Error(`two statements have the name ${name}`)
+    const known = this.#prepared.get(name) ?? { text }
+    if (known.text !== text) throw new Error(`two statements have the name ${name}`)
+    if (name !== '') this.#prepared.set(name, known)
     if (!this.#group) {
       this.#group = new StatementGroup(this.#prepared)
       process.nextTick(() => this.#flush())

@@ -2,8 +2,8 @@
 // response alone, and Node wakes up for each (three queries took 1.6 times as long at 16 connections).
 import pg from 'pg'
 import { serialize } from 'pg-protocol'
+import { type Connection, type Done, Query, type TimeLimit } from './pg-internals.ts'
 
-export type Done = (error: Error | null, result?: pg.QueryResult) => void
 type Row = Record<string, unknown>
 
 /** Reads the rows of a statement. */
@@ -32,26 +32,17 @@ export interface Statement {
   error?: Error
 }
 
-/** Holds the statements that a connection has prepared, by name. */
-export type Prepared = Map<string, { readonly text: string; columns?: Columns }>
-
-/** Declares the members that pg's types leave out. */
-interface Connection {
-  _send(message: Buffer): void
-}
-interface AnyQuery {
-  callback: Done
-}
-const Query = pg.Query as unknown as new (text: string, values: undefined, done: Done) => AnyQuery
+/** Holds the statements that a connection has prepared or is about to prepare, by name. */
+export type Prepared = Map<string, { readonly text: string; isSent?: boolean; columns?: Columns }>
 
 /** Is one query to pg. When a statement fails, Postgres skips those after it, up to the Sync. */
-export class StatementGroup extends Query {
+export class StatementGroup extends Query implements TimeLimit {
   readonly #prepared: Prepared
   readonly #statements: Statement[] = []
   #ended = 0
   /** Counts the statements up to the last commit that ended. */
   #committed = 0
-  /** Limits the milliseconds of the group, instead of the pool's limit. */
+  /** Is used instead of the pool's limit. */
   query_timeout: number | undefined
 
   constructor(prepared: Prepared) {
@@ -75,10 +66,10 @@ export class StatementGroup extends Query {
 
   #write({ name, text, values, columns, onEnded }: Statement, messages: Buffer[]): void {
     if (name === '') messages.push(serialize.parse({ text }))
-    else if (!this.#prepared.has(name)) {
+    else if (!this.#prepared.get(name)?.isSent) {
       // Closes the statement first: one that failed earlier may be prepared or not.
       messages.push(serialize.close({ type: 'S', name }), serialize.parse({ name, text }))
-      this.#prepared.set(name, { text })
+      this.#prepared.set(name, { text, isSent: true })
     }
     messages.push(serialize.bind({ statement: name, values }))
     if (!columns) messages.push(serialize.describe({ type: 'P' }))

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Socket } from 'node:net'
 import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
+import { findStream } from '@courier/shared/postgres/pg-internals.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -453,7 +453,7 @@ t.test('a person who opted out gets no message about an invoice, and the rule’
 t.test('a batch of events takes six round trips to Postgres, or fewer', async t => {
   let writes = 0
   const countWrites = (client: pg.PoolClient) => {
-    const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+    const stream = findStream(client)
     const write = stream.write.bind(stream) as (...given: unknown[]) => boolean
     stream.write = (...given: unknown[]) => {
       writes++

@@ -1,8 +1,8 @@
-import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError, loadConfig } from '@courier/shared/config.ts'
 import { createBulkheads } from '@courier/shared/edge/bulkheads.ts'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
+import { findStream } from '@courier/shared/postgres/pg-internals.ts'
 import { BulkheadRejectedError } from 'cockatiel'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -129,7 +129,7 @@ t.test('a connection lost while the look-up commits gets 503, and the next login
     const pool = createPool({ url, name: 'lossy', connections: 2 })
     pool.on('connect', client => {
       const { query } = client
-      const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+      const stream = findStream(client)
       const lossy = (...words: Parameters<typeof query>) => {
         if (isLosing && String(words[0]) === 'commit') stream.destroy()
         return query.apply(client, words)
