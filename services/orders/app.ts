@@ -55,7 +55,7 @@ export const createOrders = async ({ capabilities, ...options }: OrdersOptions) 
   app.addHook('onClose', () => Promise.all(started.map(({ close }) => close?.())))
 
   const addTo = async (group: FastifyInstance, audience: Audience) => {
-    for (const { routes } of started) if (routes?.[audience]) await group.register(routes[audience])
+    for (const { routes } of started) for (const plugin of routes?.[audience] ?? []) await group.register(plugin, core)
   }
   await app.register(loginRoutes, { ...core, prefix: merchantPrefix })
   await app.register(staffLoginRoutes, { ...core, prefix: staffPrefix })

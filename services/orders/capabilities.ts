@@ -86,7 +86,7 @@ export const guardMoves = (loaded: Capabilities): MovePoint[] =>
   Object.entries<Listed<Capability>>(capabilities).flatMap(([name, { holds }]) => {
     if (loaded.has(name) || !holds?.followsMoves) return []
     const refuse = (tx: Tx, { tenant }: { tenant: string }) => refuseMove(tx, tenant, name, holds)
-    return [{ check: refuse, undo: refuse }]
+    return [{ check: async (tx, wanted) => ({ errors: await refuse(tx, wanted) }), undo: refuse }]
   })
 
 const refuseMove = async (tx: Tx, tenant: string, name: string, held: Held) => {

@@ -23,8 +23,8 @@ export type Audience = 'account' | 'merchant' | 'webhooks' | 'agents' | 'public'
 
 /** Holds what a capability runs in a process of the service. */
 export interface Started {
-  /** Lists plugins, which run inside the group's authentication and limits. */
-  readonly routes?: Readonly<Partial<Record<Audience, FastifyPluginAsync>>>
+  /** Lists plugins, which get the core and run inside the group's authentication and limits. */
+  readonly routes?: Readonly<Partial<Record<Audience, readonly FastifyPluginAsync<Core>[]>>>
   readonly workers?: readonly Worker[]
   /** Runs after changes of the tenant's orders are committed, and must not throw. */
   readonly onChanged?: (tenant: string) => void

@@ -9,7 +9,7 @@ import { storePrices } from './store-prices.ts'
 /** Prices messages, and keeps marketing messages within the budget of the month. */
 export const costs: Capability = {
   start: ({ pool, logger, poll }) => ({
-    routes: { staff: async staff => void (await staff.register((await import('./routes.ts')).costRoutes, { pool })) },
+    routes: { staff: async staff => (await import('./routes.ts')).costRoutes(staff, { pool }) },
     workers: [poll('budget.check', 60, () => checkBudgets(pool, logger))],
   }),
   admission: admitWithinBudget,

@@ -3,5 +3,5 @@ import { agentRoutes } from './routes.ts'
 
 /** Lets a merchant's agents book and follow parcels by the Model Context Protocol (docs/merchants/agents.md). */
 export const agents: Capability = {
-  start: core => ({ routes: { agents: async app => void (await app.register(agentRoutes, core)) } }),
+  start: () => ({ routes: { agents: [agentRoutes] } }),
 }

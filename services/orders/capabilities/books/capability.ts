@@ -6,13 +6,10 @@ import { statementRoutes } from './statement-routes.ts'
 
 /** Serves the books to accountants, and to merchants their account (docs/money.md#books). Writes nothing. */
 export const books: Capability = {
-  start: options => ({
+  start: () => ({
     routes: {
-      merchant: async app => void (await app.register(accountRoutes, options)),
-      staff: async app => {
-        for (const routes of [statementRoutes, ledgerRoutes, monthRoutes, merchantAccountRoutes])
-          await app.register(routes, options)
-      },
+      merchant: [accountRoutes],
+      staff: [statementRoutes, ledgerRoutes, monthRoutes, merchantAccountRoutes],
     },
   }),
 }

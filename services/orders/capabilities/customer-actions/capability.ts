@@ -6,12 +6,7 @@ import { customerActionRoutes } from './routes.ts'
 
 /** Acts on the buttons that recipients press (docs/staff/replies.md). */
 export const customerActions: Capability = {
-  start: core => ({
-    routes: {
-      staff: async app => void (await app.register(customerRequestRoutes, core)),
-      internal: async app => void (await app.register(customerActionRoutes, core)),
-    },
-  }),
+  start: () => ({ routes: { staff: [customerRequestRoutes], internal: [customerActionRoutes] } }),
   facet: requestsFacet,
   housekeeping: [deleteOldActions],
 }

@@ -4,11 +4,6 @@ import { merchantEditRoutes, staffEditRoutes } from './routes.ts'
 
 /** Changes orders (docs/merchants/editing.md). */
 export const editing: Capability = {
-  start: core => ({
-    routes: {
-      merchant: async app => void (await app.register(merchantEditRoutes, core)),
-      staff: async app => void (await app.register(staffEditRoutes, core)),
-    },
-  }),
+  start: () => ({ routes: { merchant: [merchantEditRoutes], staff: [staffEditRoutes] } }),
   facet: editsFacet,
 }

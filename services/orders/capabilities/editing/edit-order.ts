@@ -111,14 +111,9 @@ const findBlocks = async (
 ): Promise<string[]> => {
   const { status_key: statusKey } = order
   const wanted = { tenant, mover: editor, waybills: [waybill], statusKey, note: null }
-  return Object.values(
-    await checkPoints(
-      tx,
-      points,
-      wanted,
-      Promise.resolve({ ...wanted, statuses, to: statuses.get(statusKey), current: [order] }),
-    ),
-  ).flat()
+  const locked = Promise.resolve({ ...wanted, statuses, to: statuses.get(statusKey), current: [order] })
+  const { errors } = await checkPoints(tx, points, wanted, locked)
+  return Object.values(errors).flat()
 }
 
 const nameFields = (fields: readonly EditableColumn[], sentences: readonly string[]): FieldErrors =>

@@ -126,7 +126,7 @@ export const failedMoves: MovePoint = {
       }),
     ),
   },
-  check: checkReason,
+  check: async (tx, wanted) => ({ errors: await checkReason(tx, wanted) }),
   write: followMove,
   undo: followTakeBack,
 }

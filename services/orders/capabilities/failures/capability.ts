@@ -7,12 +7,7 @@ import { merchantInstructionRoutes, staffInstructionRoutes } from './routes.ts'
 
 /** Counts failed deliveries and asks what happens next (docs/staff/failed-deliveries.md). */
 export const failures: Capability = {
-  start: core => ({
-    routes: {
-      merchant: async app => void (await app.register(merchantInstructionRoutes, core)),
-      staff: async app => void (await app.register(staffInstructionRoutes, core)),
-    },
-  }),
+  start: () => ({ routes: { merchant: [merchantInstructionRoutes], staff: [staffInstructionRoutes] } }),
   move: failedMoves,
   facet: failuresFacet,
   company: failuresPart,

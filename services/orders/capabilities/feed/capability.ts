@@ -21,8 +21,8 @@ export const createFeed = (resolve?: Resolve): Capability => ({
     const { sender, dispatcher } = sending
     return {
       routes: {
-        merchant: async app => void (await app.register(changeRoutes, { pool, watch })),
-        webhooks: async app => void (await app.register(webhookRoutes, { ...core, ...sending })),
+        merchant: [app => changeRoutes(app, { pool, watch })],
+        webhooks: [app => webhookRoutes(app, { ...core, ...sending })],
       },
       workers: sender ? [sender] : [],
       onChanged: tenant => {

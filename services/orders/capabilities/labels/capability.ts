@@ -9,8 +9,8 @@ export const labels: Capability = {
     const options = { ...core, printer }
     return {
       routes: {
-        merchant: async app => void (await app.register(merchantLabelRoutes, options)),
-        staff: async app => void (await app.register(staffLabelRoutes, options)),
+        merchant: [app => merchantLabelRoutes(app, options)],
+        staff: [app => staffLabelRoutes(app, options)],
       },
       close: () => printer.close(),
     }

@@ -17,8 +17,12 @@ import { bookDeliverySql, bookReturnSql } from './ledger/fees.ts'
 import { findBooked, isCompensation, wordBooked } from './ledger/parcels.ts'
 import { reverseBooking } from './reverse.ts'
 
-/** Keeps the parcels that the check of a move found compensated, for its write. */
-const compensatedOf = new WeakMap<LockedMove, readonly string[]>()
+interface Found {
+  /** Lists the parcels that were compensated. */
+  readonly compensated: readonly string[]
+  /** Names who has the cash; undefined: the mover. */
+  readonly collectedBy: string | undefined
+}
 
 /**
  * Lists the errors of a move whose money cannot be booked, or that would let a booked order be edited or cancelled.
@@ -30,20 +34,19 @@ const checkMoney = async (tx: Tx, { tenant, waybills, statusKey }: WantedMove, l
   const [move, read] = await Promise.all([locked, isLikely ? findBooked(tx, tenant, waybills) : undefined])
   const { to } = move
   const refused = refuseBooking(to)
-  if (refused) return { status_key: [`${refused} The company corrects its set of statuses.`] }
+  if (refused) return { errors: { status_key: [`${refused} The company corrects its set of statuses.`] } }
   const kind = findLineKind(findBooking(to))
   const isEarly = to !== undefined && isBeforeMoney(to.key)
-  if (!kind && !isEarly) return {}
+  if (!kind && !isEarly) return { errors: {} }
   const found = read ?? (await findBooked(tx, tenant, waybills))
-  const compensations = found.filter(isCompensation)
-  compensatedOf.set(move, [...new Set(compensations.map(each => each.waybill_number))])
   const booked = found.filter(each => !isCompensation(each) && (isEarly || each.kind === kind))
-  return Object.fromEntries(
+  const errors = Object.fromEntries(
     booked.map(each => [`waybill_numbers.${waybills.indexOf(each.waybill_number)}`, [wordBooked(each)]]),
   )
+  return { errors, compensated: [...new Set(found.filter(isCompensation).map(each => each.waybill_number))] }
 }
 
-const book = async (tx: Tx, move: LockedMove): Promise<void> => {
+const book = async (tx: Tx, move: LockedMove, { compensated, collectedBy }: Found): Promise<void> => {
   const { tenant, waybills, mover, to, given } = move
   const booking = findBooking(to)
   if (booking === 'nothing') return
@@ -51,33 +54,32 @@ const book = async (tx: Tx, move: LockedMove): Promise<void> => {
   const values: unknown[] = [tenant, waybills, staffName]
   if (booking === 'return') await tx.client.query({ name: 'book_return', text: bookReturnSql, values })
   else {
-    const collection = readCollection(given)
-    values.push(...collectionParameters(collection), collection.collectedBy ?? staffName)
+    values.push(...collectionParameters(readCollection(given)), collectedBy ?? staffName)
     await tx.client.query({ name: 'book_delivery', text: bookDeliverySql, values })
-    const compensated = compensatedOf.get(move) ?? []
     if (compensated.length > 0) await askBack(tx, tenant, compensated, staffName)
   }
 }
 
 /** Books money when an order moves to a status that says so. */
-export const bookedMoves: MovePoint = {
+export const bookedMoves: MovePoint<Found> = {
   fields: collectionFields,
   check: async (tx, wanted, locked) => {
     const collection = readCollection(wanted.given)
     const { collectedBy } = collection
-    const [found, person, move] = await Promise.all([
+    const [money, person, move] = await Promise.all([
       checkMoney(tx, wanted, locked),
       collectedBy === null ? undefined : findPerson(tx, wanted.tenant, collectedBy),
       locked,
     ])
-    if (person?.kind === 'found') move.given = { ...move.given, collected_by: person.name }
     const cods = new Map(move.current.map(row => [row.waybill_number, row.cod]))
     const currency = hasFraction(collection) ? await readCurrency(tx, wanted.tenant) : ''
-    return {
-      ...found,
+    const errors = {
+      ...money.errors,
       ...(person?.kind === 'refused' && { collected_by: [person.sentence] }),
       ...checkCollection(collection, findBooking(move.to), move.waybills, cods, currency),
     }
+    const { compensated = [] } = money
+    return { errors, found: { compensated, collectedBy: person?.kind === 'found' ? person.name : undefined } }
   },
   write: book,
   undo: reverseBooking,

@@ -18,8 +18,8 @@ export const money: Capability = {
     const options = { ...core, printer: findPrinter(core) }
     return {
       routes: {
-        merchant: async app => void (await app.register(merchantMoneyRoutes, options)),
-        staff: async app => void (await app.register(companyMoneyRoutes, options)),
+        merchant: [app => merchantMoneyRoutes(app, options)],
+        staff: [app => companyMoneyRoutes(app, options)],
       },
     }
   },

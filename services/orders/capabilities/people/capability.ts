@@ -3,5 +3,5 @@ import { personRoutes } from './routes.ts'
 
 /** Lets several people log in for a merchant (docs/merchants/merchant-calls.md#people). */
 export const people: Capability = {
-  start: core => ({ routes: { account: async app => void (await app.register(personRoutes, core)) } }),
+  start: () => ({ routes: { account: [personRoutes] } }),
 }

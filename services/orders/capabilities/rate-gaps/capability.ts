@@ -8,7 +8,7 @@ export const rateGaps: Capability = {
   start: core => {
     const gaps = createRateGaps(core.pool, core.logger)
     return {
-      routes: { staff: async app => void (await app.register(rateGapRoutes, { ...core, gaps })) },
+      routes: { staff: [app => rateGapRoutes(app, { ...core, gaps })] },
       onRefused: gaps.record,
       close: gaps.close,
     }

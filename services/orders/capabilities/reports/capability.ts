@@ -5,13 +5,5 @@ import { todayRoutes } from './today.ts'
 
 /** Sums up orders for merchants and staff (docs/merchants/tracking.md#summary). */
 export const reports: Capability = {
-  start: core => ({
-    routes: {
-      merchant: async app => {
-        await app.register(summaryRoutes, core)
-        await app.register(recipientRoutes, core)
-      },
-      staff: async app => void (await app.register(todayRoutes, core)),
-    },
-  }),
+  start: () => ({ routes: { merchant: [summaryRoutes, recipientRoutes], staff: [todayRoutes] } }),
 }

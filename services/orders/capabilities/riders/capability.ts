@@ -11,20 +11,11 @@ import { signInLinkRoutes } from './sign-in.ts'
 
 /** Gives parcels to riders, whose phones say what became of them (docs/staff/riders.md). */
 export const riders: Capability = {
-  start: core => ({
+  start: () => ({
     routes: {
-      staff: async app => {
-        await app.register(assignRoutes, core)
-        await app.register(riderRoutes, core)
-        await app.register(decisionRoutes, core)
-        await app.register(signInLinkRoutes, core)
-        await app.register(staffProofRoutes, core)
-      },
-      merchant: async app => void (await app.register(merchantProofRoutes, core)),
-      public: async app => {
-        await app.register(phoneRoutes, core)
-        await app.register(publicProofRoutes, core)
-      },
+      staff: [assignRoutes, riderRoutes, decisionRoutes, signInLinkRoutes, staffProofRoutes],
+      merchant: [merchantProofRoutes],
+      public: [phoneRoutes, publicProofRoutes],
     },
   }),
   facet: ridersFacet,

@@ -26,7 +26,7 @@ const linkFacet: Facet = {
 
 /** Shows a parcel to its recipient (docs/staff/labels.md#the-customers-page). */
 export const trackingPage: Capability = {
-  start: core => ({ routes: { public: async app => void (await app.register(trackingPageRoutes, core)) } }),
+  start: () => ({ routes: { public: [trackingPageRoutes] } }),
   facet: linkFacet,
   company: { tenant: defineFields({ color: Type.Optional(color) }, ({ color = null }) => ({ color })) },
 }

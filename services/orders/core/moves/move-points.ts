@@ -28,8 +28,6 @@ export interface LockedMove extends WantedMove {
   readonly to: Status | undefined
   /** Lists the orders that the mover may see, with their status before the move. */
   readonly current: readonly LockedOrder[]
-  /** Holds the fields as `write` reads them: a check may replace what a person entered by what it found. */
-  given?: NonNullable<WantedMove['given']>
 }
 
 /** Describes a move that staff take back; its order is locked. */
@@ -57,20 +55,27 @@ export interface CashPoint {
   readonly read: (tx: Tx, tenant: string, name?: string) => Promise<readonly HeldCash[]>
 }
 
+/** Holds the errors by the path of the request, and what `write` needs of what the check found. */
+export interface Checked<Found> {
+  readonly errors: FieldErrors
+  readonly found?: Found
+}
+
 /**
  * Lets a capability take part in moves. All functions run in the transaction of the move, whose orders are locked, and
  * send their queries at once: the connection pipelines those of all points.
  */
-export interface MovePoint {
+// biome-ignore lint/suspicious/noExplicitAny: each point finds something else
+export interface MovePoint<Found = any> {
   /** Defines fields of the body of staff's move, all optional. */
   readonly fields?: TProperties
   /**
-   * Returns errors by the path of the request; with any, nothing is written. Edits of an order are checked too. A query
-   * that it sends before it awaits `locked` still runs under the locks, and costs no round trip of its own.
+   * Checks a move; with any error, nothing is written. Edits of an order are checked too. A query that it sends before
+   * it awaits `locked` still runs under the locks, and costs no round trip of its own.
    */
-  readonly check?: (tx: Tx, wanted: WantedMove, locked: Promise<LockedMove>) => Promise<FieldErrors>
+  readonly check?: (tx: Tx, wanted: WantedMove, locked: Promise<LockedMove>) => Promise<Checked<Found>>
   /** Writes what follows from a checked move, after the order and its timeline. */
-  readonly write?: (tx: Tx, move: LockedMove) => Promise<unknown>
+  readonly write?: (tx: Tx, move: LockedMove, found: Found) => Promise<unknown>
   /** Undoes what `write` wrote, or returns errors and writes nothing. */
   readonly undo?: (tx: Tx, taken: TakenMove) => Promise<FieldErrors>
 }

@@ -66,26 +66,30 @@ export const moveIn = async (
     readStatuses(tx, catalogues, tenant),
     lockOrders(tx, tenant, waybills, 'merchantId' in mover ? mover.merchantId : null),
   ]).then(([, , statuses, current]) => ({ ...wanted, statuses, to: statuses.get(statusKey), current }))
-  const [move, found] = await Promise.all([locked, checkPoints(tx, points, wanted, locked)])
+  const [move, checked] = await Promise.all([locked, checkPoints(tx, points, wanted, locked)])
   const keys = new Map(move.current.map(row => [row.waybill_number, row.status_key]))
-  const errors = { ...found, ...checkMoves(waybills, statusKey, mover, move.statuses, keys) }
+  const errors = { ...checked.errors, ...checkMoves(waybills, statusKey, mover, move.statuses, keys) }
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   await Promise.all([
     writeMoves(tx, move),
-    ...points.map(point => point.write?.(tx, move)),
+    ...points.map((point, index) => point.write?.(tx, move, checked.found[index])),
     by && audit(tx, tenant, by, 'order.status_changed', waybills),
     key && insertKey(tx, tenant, key, waybills),
   ])
   return { kind: 'moved', waybills, replayed: false }
 }
 
+/** Checks a move or an edit; `found` holds what each point found. */
 export const checkPoints = async (
   tx: Tx,
   points: readonly MovePoint[],
   wanted: WantedMove,
   locked: Promise<LockedMove>,
-): Promise<FieldErrors> =>
-  Object.assign({}, ...(await Promise.all(points.map(point => point.check?.(tx, wanted, locked)))))
+) => {
+  const checked = await Promise.all(points.map(point => point.check?.(tx, wanted, locked)))
+  const errors: FieldErrors = Object.assign({}, ...checked.map(each => each?.errors))
+  return { errors, found: checked.map(each => each?.found) }
+}
 
 /** Limits the wait for a lock: a lock that is not acquired within two seconds ends the request with 503. */
 export const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)
