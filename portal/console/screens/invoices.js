@@ -52,12 +52,12 @@ const List = ({ query }) => {
     <//>`
 }
 
-/** Lists the steps that each state allows. true: the step asks for a reason. */
+/** Lists the steps that each state allows: at once, or with a reason. */
 const steps = {
-  draft: { submit: false, cancel: true },
-  submitted: { approve: false, reject: true, cancel: true },
-  rejected: { cancel: true },
-  approved: { cancel: true },
+  draft: { atOnce: ['submit'], withReason: ['cancel'] },
+  submitted: { atOnce: ['approve'], withReason: ['reject', 'cancel'] },
+  rejected: { withReason: ['cancel'] },
+  approved: { withReason: ['cancel'] },
 }
 
 const Steps = ({ invoice, onDone }) => {
@@ -87,23 +87,19 @@ const Steps = ({ invoice, onDone }) => {
     adjustment: Number(adjustment),
     reason,
   })
-  const allowed = Object.entries(steps[invoice.state] ?? {})
+  const { atOnce = [], withReason = [] } = steps[invoice.state] ?? {}
   const step = name => () => post(`${path}/${name}`, {}).then(onDone)
   return html`<div class="stack">
-    <div class="row">${allowed
-      .filter(([, asks]) => !asks)
-      .map(
-        ([name]) => html`<${Act} key=${name} kind="primary" run=${step(name)}
+    <div class="row">${atOnce.map(
+      name => html`<${Act} key=${name} kind="primary" run=${step(name)}
           question=${name === 'approve' ? t('invoice.approve_sure', { total: companyMoney(invoice.total) }) : ''}>
           ${t(`invoice.${name}`)}<//>`,
-      )}</div>
-    ${allowed
-      .filter(([, asks]) => asks)
-      .map(
-        ([name]) =>
-          html`<${FoldedForm} key=${name} title=${t(`invoice.${name}`)} id=${name} fields=${[reasonField()]}
+    )}</div>
+    ${withReason.map(
+      name =>
+        html`<${FoldedForm} key=${name} title=${t(`invoice.${name}`)} id=${name} fields=${[reasonField()]}
             path=${`${path}/${name}`} onDone=${onDone} />`,
-      )}
+    )}
     ${
       disputed.length > 0 &&
       html`<${FoldedForm} title=${t('invoice.settle')} id="settle" fields=${settleFields}

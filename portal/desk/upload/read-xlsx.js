@@ -12,20 +12,29 @@ const refuse = (/** @type {string} */ reason) => {
   throw new SheetError(reason)
 }
 
+/** Holds the sizes of a ZIP archive's records and the offsets of their fields (APPNOTE.TXT, 4.3). */
+const zip = {
+  end: { signature: 0x06054b50, size: 22, entries: 10, directory: 16 },
+  entry: { size: 46, method: 10, packedSize: 20, nameLength: 28, extraLength: 30, commentLength: 32, local: 42 },
+  local: { size: 30, nameLength: 26, extraLength: 28 },
+}
+
 /** Lists the packed parts of a ZIP archive by name. @returns {Promise<Map<string, { method: number, bytes: Blob }>>} */
 const listParts = async (/** @type {Blob} */ file) => {
   const view = new DataView(await file.arrayBuffer())
   const short = (/** @type {number} */ at) => view.getUint16(at, true)
   const long = (/** @type {number} */ at) => view.getUint32(at, true)
-  let end = view.byteLength - 22
-  while (long(end) !== 0x06054b50) end--
+  let end = view.byteLength - zip.end.size
+  while (long(end) !== zip.end.signature) end--
   const parts = new Map()
-  for (let left = short(end + 10), at = long(end + 16); left > 0; left--) {
-    const name = new TextDecoder().decode(new Uint8Array(view.buffer, at + 46, short(at + 28)))
-    const local = long(at + 42)
-    const start = local + 30 + short(local + 26) + short(local + 28)
-    parts.set(name, { method: short(at + 10), bytes: file.slice(start, start + long(at + 20)) })
-    at += 46 + short(at + 28) + short(at + 30) + short(at + 32)
+  const { entry } = zip
+  for (let left = short(end + zip.end.entries), at = long(end + zip.end.directory); left > 0; left--) {
+    const nameLength = short(at + entry.nameLength)
+    const name = new TextDecoder().decode(new Uint8Array(view.buffer, at + entry.size, nameLength))
+    const local = long(at + entry.local)
+    const start = local + zip.local.size + short(local + zip.local.nameLength) + short(local + zip.local.extraLength)
+    parts.set(name, { method: short(at + entry.method), bytes: file.slice(start, start + long(at + entry.packedSize)) })
+    at += entry.size + nameLength + short(at + entry.extraLength) + short(at + entry.commentLength)
   }
   return parts
 }
