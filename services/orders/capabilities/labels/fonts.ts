@@ -35,22 +35,24 @@ export const readFonts = (): [FontName, Buffer][] =>
  * https://learn.microsoft.com/typography/opentype/spec/otff describe both formats.
  */
 const unpackWoff = (woff: Buffer<ArrayBuffer>): Buffer => {
+  const [headerBytes, entryBytes, wrappedHeaderBytes, wrappedEntryBytes] = [12, 16, 44, 20]
   const count = woff.readUInt16BE(12)
-  const head = Buffer.alloc(12 + 16 * count)
+  const head = Buffer.alloc(headerBytes + entryBytes * count)
   // The three search hints that follow the number of tables stay 0: fontkit reads none of them.
   head.writeUInt32BE(woff.readUInt32BE(4))
   head.writeUInt16BE(count, 4)
   const parts = [head]
   let offset = head.length
   for (let table = 0; table < count; table++) {
-    const entry = 44 + 20 * table
+    const entry = wrappedHeaderBytes + wrappedEntryBytes * table
+    const own = headerBytes + entryBytes * table
     const [start, packed, length] = [4, 8, 12].map(at => woff.readUInt32BE(entry + at)) as [number, number, number]
     const bytes = woff.subarray(start, start + packed)
     const padding = Buffer.alloc(-length & 3)
-    woff.copy(head, 12 + 16 * table, entry, entry + 4)
-    woff.copy(head, 16 + 16 * table, entry + 16, entry + 20)
-    head.writeUInt32BE(offset, 20 + 16 * table)
-    head.writeUInt32BE(length, 24 + 16 * table)
+    woff.copy(head, own, entry, entry + 4)
+    woff.copy(head, own + 4, entry + 16, entry + 20)
+    head.writeUInt32BE(offset, own + 8)
+    head.writeUInt32BE(length, own + 12)
     parts.push(packed < length ? inflateSync(bytes) : bytes, padding)
     offset += length + padding.length
   }

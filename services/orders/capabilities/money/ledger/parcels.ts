@@ -14,11 +14,14 @@ export const lockParcels = async (tx: Tx, tenant: string, waybills: readonly str
  */
 export const lockName = async (tx: Tx, tenant: string, name: string): Promise<void> => {
   await limitLockWait(tx)
-  await tx.client.query({ name: 'lock_name', text: lockNameSql, values: [tenant, name] })
+  await tx.client.query({ name: 'lock_name', text: lockNameSql('exclusive'), values: [tenant, name] })
 }
 
-const lockNameSql = `
-  select pg_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 28)) from tenants where tenant_id = $1`
+type LockMode = 'shared' | 'exclusive'
+
+const lockNameSql = (mode: LockMode): string => `
+  select pg_advisory_xact_lock${mode === 'shared' ? '_shared' : ''}(hashtextextended($1::text || ' ' || $2::text, 28))
+  from tenants where tenant_id = $1`
 
 /**
  * Keeps moves of a merchant's parcels from being taken back while an invoice takes their lines, and vice versa.
@@ -28,10 +31,9 @@ export const lockTakeBacks = async (
   tx: Tx,
   tenant: string,
   merchantId: number | string,
-  mode: 'shared' | 'exclusive',
+  mode: LockMode,
 ): Promise<void> => {
-  const text = lockNameSql.replace('xact_lock', mode === 'shared' ? 'xact_lock_shared' : 'xact_lock')
-  await tx.client.query(text, [tenant, `take-backs ${merchantId}`])
+  await tx.client.query(lockNameSql(mode), [tenant, `take-backs ${merchantId}`])
 }
 
 /** Holds the time, its day in the tenant's time zone, and the id of a new journal. Read it once all locks are held. */

@@ -54,6 +54,8 @@ export const InvoiceLine = Type.Object({
 
 type Line = Static<typeof InvoiceLine>
 
+export const lineAmountNames = [...(Object.keys(lineAmounts) as (keyof typeof lineAmounts)[]), 'net'] as const
+
 /** Returns the amounts of a line that a kind of document is about: charges, all others, or of an invoice all. */
 export const viewLine = (kind: DocumentKind, line: Line): Line => {
   if (kind === 'invoice') return line

@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../../../core/database/tables.ts'
 import { nullable, sum } from '../ledger/fields.ts'
 import type { Clock } from '../ledger/parcels.ts'
-import { type DocumentKind, InvoiceLine, lineColumnsSql, viewLine } from './amounts.ts'
+import { type DocumentKind, InvoiceLine, lineAmountNames, lineColumnsSql, viewLine } from './amounts.ts'
 import { takeNumber } from './invoice-numbers.ts'
 
 // Keeps what a merchant saw: versions of invoices, and the credit notes that lead from one to the next
@@ -217,11 +217,8 @@ const removeEarlier = async (
   return lines.filter(line => !earlier.has(toKey(line)))
 }
 
-/** Changes the sign of the amounts of a line, not of its rates. */
-const reverse = (line: Line): Line =>
-  Object.fromEntries(
-    Object.entries(line).map(([name, value]) => [
-      name,
-      typeof value === 'number' && !/percent|line_no/.test(name) ? -value || 0 : value,
-    ]),
-  ) as Line
+/** Changes the sign of a line's amounts. */
+const reverse = (line: Line): Line => ({
+  ...line,
+  ...Object.fromEntries(lineAmountNames.map(name => [name, -line[name] || 0])),
+})
