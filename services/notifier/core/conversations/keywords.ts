@@ -21,11 +21,15 @@ const defaultStopWords = `STOP,STOPALL,UNSUBSCRIBE,OPT OUT,OPTOUT,නවත්�
 const noThanksWords = ['එපා', 'வேண்டாம்']
 const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පටන් ගන්න', 'தொடங்கு', 'தொடங்கவும்']
 
-/** Reads stored keywords. STOP or START alone, which tenants have by default, stands for the default keywords. */
+/** Holds the words of companies that name none (docs/operators/company-files.md): they stand for the default keywords. */
+export const unnamed = { stop: ['STOP'], start: ['START'] }
+const isUnnamed = (words: readonly string[], kind: Keyword): boolean => words.join() === unnamed[kind].join()
+
+/** Reads stored keywords. */
 export const readKeywords = (stopWords: readonly string[], startWords: readonly string[]): Keywords => ({
-  stop: (stopWords.join() === 'STOP' ? defaultStopWords : stopWords).map(readPhrase),
-  noThanks: stopWords.join() === 'STOP' ? noThanksWords.map(readPhrase) : [],
-  start: (startWords.join() === 'START' ? defaultStartWords : startWords).map(readPhrase),
+  stop: (isUnnamed(stopWords, 'stop') ? defaultStopWords : stopWords).map(readPhrase),
+  noThanks: isUnnamed(stopWords, 'stop') ? noThanksWords.map(readPhrase) : [],
+  start: (isUnnamed(startWords, 'start') ? defaultStartWords : startWords).map(readPhrase),
 })
 
 /** Limit a text in UTF-16 units, and a sentence in words: a longer one contains more than a keyword. */

@@ -26,13 +26,13 @@ interface Waiting {
   readonly source: Source | null
 }
 
-/** Without a template the message is no longer sent. */
-interface Change {
-  readonly id: string
-  readonly recipient?: string
-  readonly template?: Content
-  readonly detail: string
-}
+/** Cancels a message, so that it is no longer sent and one in flight not again, or makes it again. */
+type Change = { readonly id: string; readonly detail: string } & (
+  | { readonly kind: 'cancel' }
+  | { readonly kind: 'remake'; readonly recipient: string; readonly template: Content }
+)
+
+const cancel = (id: string, detail: string): Change => ({ kind: 'cancel', id, detail })
 
 export interface Superseding {
   readonly waybill: string
@@ -56,7 +56,7 @@ export const supersedeMessages = async (tx: Tx, tenant: string, given: readonly 
       .filter(isUntrue)
       .map(({ by }) => by)
       .sort()
-    return first === undefined ? [] : { id, detail: `superseded by ${first}` }
+    return first === undefined ? [] : cancel(id, `superseded by ${first}`)
   })
   await storeChanges(tx, tenant, changes)
 }
@@ -79,8 +79,7 @@ export const cancelUntrue = async (tx: Tx, tenant: string, takenBack: readonly T
     const backs = ofWaybill.get(waybill) ?? []
     return reported !== undefined && backs.some(back => reported !== back.order.status_key && isEarlier(back))
   }
-  const detail = `superseded by ${takenBackEvent}`
-  const changes = waiting.filter(isUntrue).map(({ id }) => ({ id, detail }))
+  const changes = waiting.filter(isUntrue).map(({ id }) => cancel(id, `superseded by ${takenBackEvent}`))
   await storeChanges(tx, tenant, changes)
 }
 
@@ -112,14 +111,14 @@ const toChange = (
   order: OrderSnapshot,
   readRecipient: (phone: string) => string | undefined,
 ): Change | undefined => {
-  if (!source) return { id, detail: 'the order was edited' }
+  if (!source) return cancel(id, 'the order was edited')
   const recipient = source.isToCustomer ? readRecipient(order.customer_phone) : message.recipient
-  if (recipient === undefined) return { id, detail: "the order was edited: the customer's phone is not a phone number" }
+  if (recipient === undefined) return cancel(id, "the order was edited: the customer's phone is not a phone number")
   const { template, missing } = fillFrom(source, order)
   if (recipient === message.recipient && isDeepStrictEqual(template, message.template)) return undefined
-  if (status === 'sending' || status === 'unknown') return { id, detail: 'the order was edited after it was sent' }
-  if (missing !== undefined) return { id, detail: `the order was edited: ${missing}` }
-  return { id, recipient, template, detail: 'made again: the order was edited' }
+  if (status === 'sending' || status === 'unknown') return cancel(id, 'the order was edited after it was sent')
+  if (missing !== undefined) return cancel(id, `the order was edited: ${missing}`)
+  return { kind: 'remake', id, recipient, template, detail: 'made again: the order was edited' }
 }
 
 /** Finds the waiting messages, or those of rules on `events`, by the waybill's index; locks them in key order. */
@@ -148,15 +147,15 @@ const storeChanges = async (tx: Tx, tenant: string, changes: readonly Change[]):
     with changed as (
       update messages m set
         recipient = coalesce(given.recipient, m.recipient), template = coalesce(given.template, m.template),
-        superseded_by = case when given.template is null then given.detail else m.superseded_by end,
+        superseded_by = case when given.kind = 'cancel' then given.detail else m.superseded_by end,
         status = case when m.status in ('sending', 'unknown') then m.status
-          when given.template is null then 'cancelled' when given.recipient <> m.recipient then 'queued'
+          when given.kind = 'cancel' then 'cancelled' when given.recipient <> m.recipient then 'queued'
           else m.status end,
-        status_at = case when m.status in ('queued', 'held') and given.template is null
+        status_at = case when m.status in ('queued', 'held') and given.kind = 'cancel'
           or m.status = 'held' and given.recipient <> m.recipient then now() else m.status_at end,
         fence = case when m.status in ('queued', 'held') then m.fence + 1 else m.fence end
       from jsonb_to_recordset(${JSON.stringify(changes)}::jsonb)
-        as given (id text, recipient text, template jsonb, detail text)
+        as given (id text, kind text, recipient text, template jsonb, detail text)
       where m.tenant_id = ${tenant} and m.message_id = given.id
       returning m.message_id, m.status, given.detail
     )

@@ -117,7 +117,7 @@ t.test('an event creates the messages of its rules once, however often it is del
   const first = await deliver([orderEvent('a'), orderEvent('b', { waybill_number: 'DM2' }), orderEvent('a')])
   t.same(first, {
     status: 200,
-    body: { message: 'The events are taken.', data: { taken: 2, repeated: 1, expired: 0 } },
+    body: { message: 'The events are accepted.', data: { taken: 2, repeated: 1, expired: 0 } },
   })
   t.same(
     (await deliver([orderEvent('a'), orderEvent('c', { status_key: 'key_9' }, 'order.status_changed')])).body.data,

@@ -34,10 +34,11 @@ interface EventsOptions {
 
 const maxBodyBytes = 2 * maxEventBytesPerRequest
 
-const Taken = Type.Object(
+const Accepted = Type.Object(
   {
-    message: Type.String({ examples: ['The events are taken.'] }),
+    message: Type.String({ examples: ['The events are accepted.'] }),
     data: Type.Object({
+      // Orders of an earlier release require this name.
       taken: Type.Integer({ description: 'The number of new events.' }),
       repeated: Type.Integer({ description: 'Events that were accepted before: they create no messages.' }),
       expired: Type.Integer({ description: 'New events that are older than 24 hours: they create no messages.' }),
@@ -59,7 +60,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
       'Events of a tenant that is unknown here are refused with `unknown_tenant`; they may be repeated later.',
     security: [{ service: [] }],
     body: CourierEvents,
-    response: { 200: Taken, ...errorResponses(404) },
+    response: { 200: Accepted, ...errorResponses(404) },
   }
   app.post('/internal/events', { bodyLimit: maxBodyBytes, schema: AcceptEvents }, async request => {
     refuseBadTexts(request.body)
@@ -72,7 +73,7 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
     if (processed.queued + processed.failed + processed.edited > 0) onQueued()
     const { repeated, expired } = processed
     request.log.info({ tenant, ...processed }, 'events.accepted')
-    return { message: 'The events are taken.', data: { taken: events.length - repeated, repeated, expired } }
+    return { message: 'The events are accepted.', data: { taken: events.length - repeated, repeated, expired } }
   })
 
   const ListKnownEvents = {

@@ -4,6 +4,7 @@ import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.t
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { storeChannels } from '../channels/store.ts'
+import { unnamed } from '../conversations/keywords.ts'
 import { findTenant } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { applyRules } from './apply-rules.ts'
@@ -65,8 +66,8 @@ const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Ch
   const current = await findTenant(tx, tenant.id)
   const wanted = {
     country: tenant.country,
-    stop_words: tenant.stop_words ?? ['STOP'],
-    start_words: tenant.start_words ?? ['START'],
+    stop_words: tenant.stop_words ?? unnamed.stop,
+    start_words: tenant.start_words ?? unnamed.start,
     resends_unknown: tenant.resend_unknown ?? false,
     opt_out_exempt: tenant.opt_out?.exempt ?? null,
     send_between: (tenant.send_between as [string, string] | undefined) ?? null,
