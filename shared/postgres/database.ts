@@ -261,6 +261,21 @@ const readStamp = (client: pg.PoolClient, settings: LocalSettings) => {
 
 const toPipelined = (client: pg.PoolClient) => client as unknown as PipelinedClient
 
+/** Runs a query planned without `methods`, such as `enable_sort`. Statements after it are planned as usual again. */
+export const planWithout = async <Result>(
+  { client }: AnyTransaction,
+  methods: readonly string[],
+  run: () => Promise<Result>,
+): Promise<Result> => {
+  const set = (value: string): void => {
+    for (const method of methods) toPipelined(client).send(`set local ${method} = ${value}`, `${method} ${value}`)
+  }
+  set('off')
+  const result = await run()
+  set('default')
+  return result
+}
+
 /** Breaks the connection unless the function that it returns is called before the connection counts as silent. */
 const watchBegin = (client: pg.PoolClient): (() => void) =>
   whenSilent(() => findStream(client).destroy(new Error('query read timeout')))

@@ -401,3 +401,13 @@ t.test('a report lists at most 1,000 groups and 100 combinations without a tarif
   const { data, total, without_tariff } = await read('merchant')
   t.strictSame([data.length, total.messages, total.unknown, without_tariff.length], [1000, 1500, 1500, 100])
 })
+
+t.test('a report leaves the planner of its transaction as it was', async t => {
+  await prepare()
+  const read = (tx: Tx) => tx.rows<{ enable_sort: string }>('show enable_sort')
+  const found = await inTenant(pool, 'demo', async (tx: Tx) => {
+    await reportCosts(tx, 'demo', { from: '2026-02-01', to: '2026-02-28', timeZone: 'UTC' }, 'day')
+    return read(tx)
+  })
+  t.same(found, [{ enable_sort: 'on' }])
+})

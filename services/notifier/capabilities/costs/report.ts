@@ -1,4 +1,4 @@
-import { query } from '@courier/shared/postgres/database.ts'
+import { planWithout, query } from '@courier/shared/postgres/database.ts'
 import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type RawBuilder, sql } from 'kysely'
@@ -72,15 +72,18 @@ export const reportCosts = async (tx: Tx, tenant: string, period: Period, group:
     trim_scale(coalesce(sum(messages * price), 0))::text as amount`
   const order = group === 'day' ? sql`"group"` : sql`sum(messages) desc, "group"`
   // Postgres cannot know how many rows a slice has, and would rather sort a million of them than hash them.
-  await sql`set local enable_sort = off`.execute(tx)
-  const rows = await query<CostReport>(tx)`${priced}
+  const rows = await planWithout(
+    tx,
+    ['enable_sort'],
+    () => query<CostReport>(tx)`${priced}
     select
       (select to_json(total) from (select ${sumColumns} from priced) total) as total,
       (select coalesce(json_agg(g), '[]') from (
         select "group", ${sumColumns} from priced group by "group" order by ${order} limit ${maxGroups}) g) as data,
       (select coalesce(json_agg(u), '[]') from (
         select category, country, sum(messages)::int as messages from priced where price is null and not is_free
-        group by 1, 2 order by 3 desc, 1, 2 limit ${maxUnpriced}) u) as without_tariff`
+        group by 1, 2 order by 3 desc, 1, 2 limit ${maxUnpriced}) u) as without_tariff`,
+  )
   return rows[0] as CostReport
 }
 

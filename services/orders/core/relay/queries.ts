@@ -1,4 +1,4 @@
-import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
+import { type AnyTransaction, planWithout } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Waiting } from '../log/delivery-loop.ts'
 import type { Entry } from './events.ts'
@@ -8,13 +8,8 @@ import type { Entry } from './events.ts'
  * expect a few rows, and it would read and sort the whole backlog for the oldest. For the same reason the query has no
  * name: its plan is not cached.
  */
-const queryAlongIndex = async (tx: Tx, text: string, values: unknown[] = []) => {
-  const [, rows] = await Promise.all([
-    tx.client.query('set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off'),
-    tx.rows(text, values),
-  ])
-  return rows
-}
+const queryAlongIndex = (tx: Tx, text: string, values: unknown[] = []) =>
+  planWithout(tx, ['enable_sort', 'enable_bitmapscan', 'enable_seqscan'], () => tx.rows(text, values))
 
 /**
  * Returns the tenants with messaging and waiting entries that no other process holds, the least recently drained first,

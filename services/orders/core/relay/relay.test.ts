@@ -164,6 +164,13 @@ t.test('a backlog of 100,000 entries is read as fast as a short one', async t =>
         select $1, 'order.status_changed', array['DM00000001'], array['key_2'] from generate_series(1, $2::int)`,
       [tenant, entries],
     )
+  const planned = await inTenant(pool, 'short', async (tx: Tx) => {
+    await readOldest(tx, 'short', 1)
+    return tx.rows(
+      `select setting from pg_settings where name in ('enable_sort', 'enable_bitmapscan', 'enable_seqscan')`,
+    )
+  })
+  t.same(planned, Array(3).fill({ setting: 'on' }), 'statements after it are planned as usual')
   const measure = async (tenant: string): Promise<number> => {
     const started = performance.now()
     t.equal((await inTenant(pool, tenant, (tx: Tx) => readOldest(tx, tenant, 500))).length, 500)
