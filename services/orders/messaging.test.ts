@@ -37,7 +37,7 @@ t.test('events of a tenant that the notifier does not know wait, and are then de
   t.equal(await metric('outbox_age_seconds'), 0)
 
   const wait = `select holder::text, unknown_since, held_until - now() as wait from outbox_leases`
-  t.match(await rows(wait), [{ holder: /^0{8}-/, unknown_since: Date }])
+  t.match(await rows(wait), [{ holder: null, unknown_since: Date }])
   await rows(`update outbox_leases set failures = 12, unknown_since = now() - interval '1 day',
     warned_at = now() - interval '61 minutes',
     held_until = now()`)

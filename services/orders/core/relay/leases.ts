@@ -50,7 +50,7 @@ export const postpone = async (
 }
 
 const postponeSql = `
-  update outbox_leases set holder = '00000000-0000-0000-0000-000000000000', failures = failures + 1,
+  update outbox_leases set holder = null, failures = failures + 1,
     held_until = to_timestamp(
       extract(epoch from now())::float8 + $3::float8 * least($4::float8, 0.5 * 2 ^ least(failures, 20))),
     unknown_since = case when $5 then least(unknown_since, now) else unknown_since end,
