@@ -4,18 +4,17 @@ import type { Logger } from 'pino'
 import type { Capabilities } from './capability.ts'
 import { deleteOldTokens } from './core/access/tokens.ts'
 import { fillPhones } from './core/database/phone-columns.ts'
-import { deleteOldChanges, numberUnread } from './core/log/expiry.ts'
+import { deleteOldChanges } from './core/log/retention.ts'
 import { skipUnwanted } from './core/relay/queries.ts'
 
 /**
- * Numbers changes that no client reads, deletes expired rows, marks the events of tenants without messaging as relayed,
+ * Deletes expired rows, marks the events of tenants without messaging as relayed,
  * stores phone numbers of earlier versions anew, and does what the capabilities list.
  */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger, loaded: Capabilities) =>
   createHousekeeping(pool, logger, [
     deleteOldKeys,
     deleteOldTokens,
-    numberUnread,
     deleteOldChanges,
     skipUnwanted,
     fillPhones(),

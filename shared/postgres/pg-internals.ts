@@ -1,5 +1,5 @@
-// States what the services use of pg and pg-pool beyond their types. pg-internals.test.ts checks each member against the
-// installed versions.
+// States what the services use of pg and pg-pool beyond their types. pg-internals.test.ts checks each member against
+// the installed versions.
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
@@ -51,7 +51,7 @@ export interface Connection {
   _send(message: Buffer): void
 }
 
-/** Is a query whose subclasses write their own messages: `submit` gets the connection, `handle…` what Postgres sends. */
+/** Is a query whose subclasses write messages in `submit`; pg calls their `handle…` with what Postgres sends. */
 export const Query = pg.Query as unknown as new (text: string, values: undefined, done: Done) => { callback: Done }
 
 export const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => unknown } }).utils

@@ -21,7 +21,7 @@ const defaultStopWords = `STOP,STOPALL,UNSUBSCRIBE,OPT OUT,OPTOUT,නවත්�
 const noThanksWords = ['එපා', 'வேண்டாம்']
 const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පටන් ගන්න', 'தொடங்கு', 'தொடங்கவும்']
 
-/** Holds the words of companies that name none (docs/operators/company-files.md): they stand for the default keywords. */
+/** Stands for the default keywords: the words of a company that names none (docs/operators/company-files.md). */
 export const unnamed = { stop: ['STOP'], start: ['START'] }
 const isUnnamed = (words: readonly string[], kind: Keyword): boolean => words.join() === unnamed[kind].join()
 

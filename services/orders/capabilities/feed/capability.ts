@@ -2,7 +2,7 @@ import type { Capability } from '../../capability.ts'
 import type { Resolve } from './addresses.ts'
 import { changeRoutes } from './change-routes.ts'
 import { repairFeeds } from './endpoint-queries.ts'
-import { deliveryDeletions } from './housekeeping.ts'
+import { feedTasks } from './housekeeping.ts'
 import { opensSecret, rotateSecrets } from './rotate-secrets.ts'
 import { createSending } from './sender.ts'
 import { createChangeWatch } from './watch.ts'
@@ -33,7 +33,7 @@ export const createFeed = (resolve?: Resolve): Capability => ({
     }
   },
   sends: { merchantEvent: { post: messageOperation } },
-  housekeeping: deliveryDeletions,
+  housekeeping: feedTasks,
   rotateKeys: rotateSecrets,
   opensNewest: opensSecret,
   repair: repairFeeds,

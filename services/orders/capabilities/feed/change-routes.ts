@@ -7,7 +7,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type pg from 'pg'
 import type { Merchant } from '../../core/access/merchant.ts'
-import { keptDays } from '../../core/log/expiry.ts'
+import { keptDays } from '../../core/log/retention.ts'
 import { ChangeItem, cursorPattern, type FeedPage, readFeed, toChangeItem, writeId } from './feed-page.ts'
 import type { ChangeWatch } from './watch.ts'
 

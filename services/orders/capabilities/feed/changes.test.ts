@@ -3,8 +3,9 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { createOrders } from '../../app.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { deleteOldChanges, numberUnread } from '../../core/log/expiry.ts'
+import { deleteOldChanges } from '../../core/log/retention.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
+import { numberUnread } from './housekeeping.ts'
 
 interface Item {
   id: string
@@ -184,6 +185,18 @@ t.test('changes are gone after thirty days, and an older cursor gets 410', async
   t.match(await read({ cursor: last }), { status: 410 }, 'unread changes are gone, too')
   await make(['DM70000003'])
   t.strictSame((await read()).body.data.map(toText), ['DM70000003 order.created key_1 merchant'])
+})
+
+t.test('changes that were not numbered in thirty days, as without the feed, are not skipped silently', async t => {
+  await make(['DM70000004'])
+  const { body } = await read({})
+  await make(['DM70000005', 'DM70000006'])
+  await rows(`update log set is_relayed = true, happened_at = now() - interval '31 days' where position is null`)
+  await inTenant(pool, 'demo', (tx: Tx) => deleteOldChanges(tx, 'demo'))
+  t.same(await rows('select from log where position is null'), [])
+  t.match(await read({ cursor: body.next_cursor }), { status: 410, body: { code: 'cursor_expired' } })
+  await make(['DM70000007'])
+  t.strictSame((await read()).body.data.map(toText), ['DM70000007 order.created key_1 merchant'])
 })
 
 t.test('refuses a malformed cursor, limit or wait', async t => {

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import type { Sealed } from '@courier/shared/vault.ts'
 import type { Static } from '@sinclair/typebox'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { type FeedOwner, numberChanges } from '../../core/log/feed.ts'
+import { type FeedOwner, numberChanges } from './numbering.ts'
 import { secretColumns, secretsIn } from './secrets.ts'
 import {
   maxEndpoints,
@@ -163,9 +164,13 @@ export const listDeliveries = async (
   )
 }
 
-/** Moves endpoints back after a restore, since positions given after the backup are given again. */
+/**
+ * Starts a new epoch of feeds after a restore, and moves endpoints back, since positions given after the backup are
+ * given again, to other changes.
+ */
 export const repairFeeds = async (tx: Tx, tenant: string, since: Date | undefined) => {
   if (!since) return {}
+  await tx.client.query('update feeds set epoch = $2 where tenant_id = $1', [tenant, randomUUID()])
   await tx.client.query(
     `update webhook_endpoints e set position = least(e.position, f.last_position), replay_after = null, replay_to = null
     from feeds f where e.tenant_id = $1 and f.tenant_id = $1 and f.merchant_id = e.merchant_id`,

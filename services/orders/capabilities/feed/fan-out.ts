@@ -1,10 +1,10 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../../core/database/tables.ts'
-import { openFeed } from '../../core/log/feed.ts'
-import { type Change, readChanges } from '../../core/log/read-changes.ts'
 import { addDeliveries, type Event, type HeldEndpoint } from './delivery-queries.ts'
 import { toChangeItem } from './feed-page.ts'
+import { openFeed } from './numbering.ts'
+import { type Change, readChanges } from './read-changes.ts'
 
 const changesAtOnce = 500
 

@@ -2,11 +2,11 @@ import { httpError } from '@courier/shared/errors/errors.ts'
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { keptDays } from '../../core/log/expiry.ts'
-import { catchUp, type FeedOwner, type FeedState, openFeed } from '../../core/log/feed.ts'
-import { type Change, readChanges } from '../../core/log/read-changes.ts'
+import { keptDays } from '../../core/log/retention.ts'
 import { ActorName } from '../../core/tracking/order-schema.ts'
 import { changeTypes } from './change-types.ts'
+import { catchUp, type FeedOwner, type FeedState, openFeed } from './numbering.ts'
+import { type Change, readChanges } from './read-changes.ts'
 
 export const ChangeItem = component('Change', {
   id: Type.String({

@@ -1,6 +1,24 @@
 import { type DeleteExpired, deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
-import { keptDays } from '../../core/log/expiry.ts'
+import { keptDays } from '../../core/log/retention.ts'
 import { activate } from './delivery-queries.ts'
+import { numberChanges } from './numbering.ts'
+
+const unreadSql = `
+  select m.merchant_id as "merchantId" from merchants m cross join lateral (
+    select happened_at from log n
+    where n.tenant_id = $1 and n.merchant_id = m.merchant_id and n.position is null order by entry_id limit 1
+  ) oldest
+  where m.tenant_id = $1 and oldest.happened_at < now() - interval '10 minutes' order by 1 limit 10`
+
+/**
+ * Numbers the changes of merchants who do not read their feeds, so that a first request finds no backlog. Returns the
+ * number of these merchants.
+ */
+export const numberUnread: DeleteExpired = async (tx, tenant) => {
+  const unread = await tx.rows(unreadSql, [tenant])
+  for (const { merchantId } of unread) await numberChanges(tx, tenant, merchantId)
+  return unread.length
+}
 
 /** Sets how long delivered and failed events are listed. */
 export const listedDays = 7
@@ -42,5 +60,5 @@ const deleteEndpoints: DeleteExpired = async (tx, tenant) => {
   return (await tx.client.query(`delete from ${deletedSql}`, [tenant])).rowCount ?? 0
 }
 
-/** Deletes deliveries that are no longer kept, and deleted endpoints with their deliveries. */
-export const deliveryDeletions: readonly DeleteExpired[] = [deleteFinished, deletePending, deleteEndpoints]
+/** Numbers unread changes; deletes deliveries that are no longer kept, and deleted endpoints with their deliveries. */
+export const feedTasks: readonly DeleteExpired[] = [numberUnread, deleteFinished, deletePending, deleteEndpoints]

@@ -3,7 +3,7 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../../core/database/tables.ts'
-import type { FeedOwner } from '../../core/log/feed.ts'
+import type { FeedOwner } from './numbering.ts'
 
 /** Describes a merchant that has read its feed up to a position. */
 interface FeedReader extends FeedOwner {

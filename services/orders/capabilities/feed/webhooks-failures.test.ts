@@ -7,21 +7,21 @@ import { Registry } from 'prom-client'
 import t from 'tap'
 import type { Tx } from '../../core/database/tables.ts'
 import { DeliveryLoop } from '../../core/log/delivery-loop.ts'
-import { deleteOldChanges } from '../../core/log/expiry.ts'
+import { deleteOldChanges } from '../../core/log/retention.ts'
 import { webhookKeyring } from '../../test/build.ts'
 import { waitUntil } from '../../test/receiver.ts'
 import { tenantFile } from '../../test/tenant.ts'
 import { historiesOf, startWebhookReceiver, type WebhookReceiver } from '../../test/webhook-receiver.ts'
 import { webhooksFixture } from '../../test/webhooks-fixture.ts'
 import { repairFeeds } from './endpoint-queries.ts'
-import { deliveryDeletions } from './housekeeping.ts'
+import { feedTasks } from './housekeeping.ts'
 import { rotateSecrets } from './rotate-secrets.ts'
 import { createSending } from './sender.ts'
 
 /** Runs each deletion of deliveries once, as housekeeping does. */
 const clean = async (pool: pg.Pool): Promise<number> => {
   let deleted = 0
-  for (const deletion of deliveryDeletions)
+  for (const deletion of feedTasks)
     deleted += await inTenant(pool, 'demo', (tx: AnyTransaction) => deletion(tx, 'demo'))
   return deleted
 }

@@ -7,7 +7,6 @@ import type { Capabilities } from '../../capability.ts'
 import { blockSize, reserveNumbers } from '../../core/booking/waybill-numbers.ts'
 import { WaybillFormat } from '../../core/catalogue/waybill-format.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { renewFeeds } from '../../core/log/feed.ts'
 import {
   countBusiestDay,
   dropTooOld,
@@ -109,10 +108,9 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
   )
 }
 
-/** Numbers the feeds anew, and lets each capability repair its rows. */
+/** Lets each capability repair its rows. */
 const repair = async (tx: Tx, tenant: string, { skip, since, loaded }: RestoreOptions) => {
   const from = skip === 0 ? undefined : since
-  if (from) await renewFeeds(tx, tenant)
   const counts: Record<string, number> = {}
   for (const { repair } of loaded.values()) Object.assign(counts, await repair?.(tx, tenant, from))
   return counts

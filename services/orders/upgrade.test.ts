@@ -3,14 +3,14 @@ import { basename, join } from 'node:path'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
 import t, { type Test } from 'tap'
-import { cloneDatabase, connectTo, makeFolder } from '../../../../dev/test-database.ts'
-import { startRelayFixture } from '../../test/relay-fixture.ts'
-import { openFeed } from '../log/feed.ts'
-import { readChanges } from '../log/read-changes.ts'
-import { readOldest } from '../relay/queries.ts'
-import type { Tx } from './tables.ts'
+import { cloneDatabase, connectTo, makeFolder } from '../../dev/test-database.ts'
+import { openFeed } from './capabilities/feed/numbering.ts'
+import { readChanges } from './capabilities/feed/read-changes.ts'
+import type { Tx } from './core/database/tables.ts'
+import { readOldest } from './core/relay/queries.ts'
+import { startRelayFixture } from './test/relay-fixture.ts'
 
-const folder = join(import.meta.dirname, 'migrations')
+const folder = join(import.meta.dirname, 'core/database/migrations')
 
 /** Opens a database with the migrations before `first`; `upgrade` applies the others. */
 const openEarlier = async (t: Test, first: string) => {

@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
+import type { Tx } from '../../core/database/tables.ts'
 
 /** Describes the state of a merchant's feed. */
 export interface FeedState {
@@ -81,7 +80,3 @@ export const catchUp = async (pool: pg.Pool, owner: FeedOwner): Promise<FeedStat
     if (!feed.isBehind) return feed
   }
 }
-
-/** Starts a new epoch after a restore, since positions given after the backup are given again, to other changes. */
-export const renewFeeds = (tx: Tx, tenant: string) =>
-  tx.client.query('update feeds set epoch = $2 where tenant_id = $1', [tenant, randomUUID()])

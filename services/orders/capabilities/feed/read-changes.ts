@@ -1,7 +1,7 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { isoTime } from '../database/iso-time.ts'
-import type { ChangeActor } from '../database/tables.ts'
+import { isoTime } from '../../core/database/iso-time.ts'
+import type { ChangeActor } from '../../core/database/tables.ts'
 
 /** Describes one change of one order, or one that is about no order, such as of an invoice. */
 export interface Change {
