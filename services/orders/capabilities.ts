@@ -72,6 +72,15 @@ export const capabilities = {
       wayOut: 'let merchants disable or delete them',
     },
   },
+  shops: {
+    load: async () => (await import('./capabilities/shops/capability.ts')).shops,
+    needs: ['feed'],
+    holds: {
+      fromSql: 'from shops where tenant_id = $1',
+      because: 'shops of merchants send their orders, and nobody would take them',
+      wayOut: 'let merchants remove their shops',
+    },
+  },
   reports: { load: async () => (await import('./capabilities/reports/capability.ts')).reports },
   'rate-gaps': { load: async () => (await import('./capabilities/rate-gaps/capability.ts')).rateGaps },
   agents: { load: async () => (await import('./capabilities/agents/capability.ts')).agents },

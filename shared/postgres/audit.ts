@@ -42,6 +42,7 @@ export type Action =
   | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed' | 'subscribed'}`
   | `conversation.${'opted_out' | 'opted_in'}`
   | `templates.${'synced'}`
+  | `shop.${'connected' | 'changed' | 'secret_changed' | 'keys_changed' | 'removed'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `parcel.${'compensated' | 'assigned' | 'unassigned' | 'taken' | 'handed_back'}`
   | `act.${'refused' | 'decided' | 'dropped'}`

@@ -87,8 +87,9 @@ export const startApplication = async (
   return {
     app,
     relay,
-    /** Is the one worker of all capabilities: the sender of webhooks. */
+    /** Is the first worker of all capabilities: the sender of webhooks. */
     sender: workers[0] as (typeof workers)[number],
+    workers,
     ordersOptions,
     pool,
     database,

@@ -45,6 +45,8 @@ export interface HeldEndpoint extends EndpointKey {
   readonly isMerchantActive: boolean
   readonly url: string
   readonly events: readonly string[]
+  /** Says what the endpoint is: `webhook`, or what a capability delivers to. */
+  readonly target: string
   readonly position: number
   /** Marks the start of a replay, which sends the positions after `replayAfter` up to `replayTo` again. */
   readonly replayAfter: number | null
@@ -60,7 +62,7 @@ const holdSql = `
     and (holder = $3 or not $5 and (held_until is null or held_until <= now()))`
 
 const endpointSql = `
-  select e.merchant_id as "merchantId", url, events, position::float8 as position,
+  select e.merchant_id as "merchantId", url, events, target, position::float8 as position,
     replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, ${secretColumns},
     exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = e.merchant_id
       and is_active) as "isMerchantActive",

@@ -17,7 +17,7 @@ import {
   storeOutcomes,
 } from './delivery-queries.ts'
 import { fanOut } from './fan-out.ts'
-import { type PostOptions, requestMilliseconds, sendOnce } from './post.ts'
+import { deliverTo, type PostOptions, requestMilliseconds } from './post.ts'
 import { isDown } from './schedule.ts'
 import { openSecret } from './secrets.ts'
 import { type Attempt, isSuccess, type Outcome, settle } from './settle.ts'
@@ -92,7 +92,8 @@ const sendAll = async (
     while (!isPaused && !options.isStopping() && performance.now() < endsAt) {
       const delivery = queue.shift()
       if (!delivery || !(await lease.renew())) return
-      const attempt = await sendOnce(options, { ...delivery, url, secrets }, options.aborted)
+      const message = { ...delivery, tenant, endpointId, url, secrets }
+      const attempt = await deliverTo(endpoint.target)(options, message, options.aborted)
       options.onAttempt(nameResult(attempt))
       // The outcome is recorded even if another one has paused the endpoint meanwhile.
       const pauses = await record('', { ...attempt, ...delivery, attempts: delivery.attempts + 1 })

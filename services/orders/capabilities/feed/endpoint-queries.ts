@@ -28,31 +28,36 @@ const times = ['disabled_at', 'failing_since', 'created_at'].map(name => `${isoT
 const columns = `endpoint_id as id, url, events, state, disabled_reason, ${times},
   case when previous_until > now() then ${isoTime('previous_until')} end as previous_secret_until`
 
-const endpointsSql = `tenant_id = $1 and merchant_id = $2 and state <> 'deleted'`
-const endpointSql = `${endpointsSql} and endpoint_id = $3`
+const ofMerchantSql = `tenant_id = $1 and merchant_id = $2 and state <> 'deleted'`
+const endpointsSql = `${ofMerchantSql} and target = 'webhook'`
+const endpointSql = `${ofMerchantSql} and endpoint_id = $3`
 
 export const listEndpoints = (tx: Tx, { tenant, merchantId }: FeedOwner): Promise<Endpoint[]> => {
   const listSql = `select ${columns} from webhook_endpoints e where ${endpointsSql} order by e.created_at, endpoint_id`
   return tx.rows(listSql, [tenant, merchantId])
 }
 
-type NewEndpoint = Required<Static<typeof NewWebhook>> & { readonly secret: Sealed }
+type NewEndpoint = Required<Static<typeof NewWebhook>> & {
+  readonly secret: Sealed
+  /** Is a webhook if absent. */
+  readonly target?: string
+}
 
 /**
  * Adds an endpoint for changes from now on; undefined: there are too many endpoints. The caller has caught up with the
  * feed.
  */
 export const addEndpoint = async (tx: Tx, ref: EndpointRef, endpoint: NewEndpoint): Promise<Endpoint | undefined> => {
-  const { url, events, secret } = endpoint
+  const { url, events, secret, target = 'webhook' } = endpoint
   // The lock on the feed makes a concurrent request wait.
   const feed = await numberChanges(tx, ref.tenant, ref.merchantId)
   const rows = await tx.rows(
     `insert into webhook_endpoints as e (tenant_id, merchant_id, endpoint_id, url, events, position, key_id,
-      sealed_secret)
-    select $1, $2, $3, $4, $5, $6, $7, $8
-    where (select count(*) from webhook_endpoints where ${endpointsSql}) < ${maxEndpoints}
+      sealed_secret, target)
+    select $1, $2, $3, $4, $5, $6, $7, $8, $9
+    where $9 <> 'webhook' or (select count(*) from webhook_endpoints where ${endpointsSql}) < ${maxEndpoints}
     returning ${columns}`,
-    [...toValues(ref), url, events, feed.lastPosition, secret.keyId, secret.sealed],
+    [...toValues(ref), url, events, feed.lastPosition, secret.keyId, secret.sealed, target],
   )
   return rows[0]
 }

@@ -25,7 +25,22 @@ export interface PostOptions {
 export const requestMilliseconds = 10_000
 const keptBytes = 1_024
 
-const none: Attempt = { code: null, milliseconds: 0, error: null, responseBody: null, retryAfter: 0 }
+export const none: Attempt = { code: null, milliseconds: 0, error: null, responseBody: null, retryAfter: 0 }
+
+/** Delivers a message in another way than by a webhook. Rejects only when `aborted` aborts. */
+export type Deliver = (
+  options: PostOptions,
+  message: Message & { readonly tenant: string; readonly endpointId: string },
+  aborted?: AbortSignal,
+) => Promise<Attempt>
+
+const targets = new Map<string, Deliver>([['webhook', (...args) => sendOnce(...args)]])
+
+/** Adds a way to deliver events, which endpoints name as their target. Runs as a capability loads. */
+export const addTarget = (name: string, deliver: Deliver): void => void targets.set(name, deliver)
+
+export const deliverTo = (target: string): Deliver =>
+  targets.get(target) ?? (async () => ({ ...none, error: `this process does not deliver to a ${target}` }))
 
 /** Signs a message and sends it once. Rejects only when `aborted` aborts; the outcome is then unknown. */
 export const sendOnce = async (

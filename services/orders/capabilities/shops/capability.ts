@@ -1,0 +1,32 @@
+import type { Capability } from '../../capability.ts'
+import { addTarget } from '../feed/post.ts'
+import { createAutoBooker } from './auto-book.ts'
+import { createDeliverToShop } from './deliver.ts'
+import { shopOrderRoutes } from './order-routes.ts'
+import { receivingRoutes } from './receive.ts'
+import { opensShopSecret, rotateShopSecrets, shopDeletions } from './secrets.ts'
+import { shopRoutes } from './shop-routes.ts'
+import { writeBackRoutes } from './write-back.ts'
+
+/** Takes the orders of merchants' shops, books them, and writes back (docs/merchants/shops.md). */
+export const shops: Capability = {
+  start: core => {
+    addTarget('shop', createDeliverToShop(core))
+    const booker = createAutoBooker(core)
+    const options = { ...core, onOrder: () => booker.wake() }
+    return {
+      routes: {
+        signed: async app => void (await app.register(receivingRoutes, options)),
+        merchant: async app => {
+          await app.register(shopOrderRoutes, core)
+          await app.register(shopRoutes, options)
+          await app.register(writeBackRoutes, options)
+        },
+      },
+      workers: [booker],
+    }
+  },
+  housekeeping: shopDeletions,
+  rotateKeys: rotateShopSecrets,
+  opensNewest: opensShopSecret,
+}
