@@ -7,7 +7,7 @@ import { applyTenant } from '../services/orders/core/provisioning/apply.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 
 /** Prepares a process of orders that a test starts and kills, on a database with the small tenant. */
-export const prepareOrders = async (t: Test) => {
+export const prepareOrders = async (t: Test, settings: Readonly<Record<string, string>> = {}) => {
   const database = await cloneDatabase(t, 'orders')
   const pool = createPool({ url: database.superuserUrl, name: 'test', connections: 2 })
   t.teardown(() => pool.end())
@@ -21,6 +21,7 @@ export const prepareOrders = async (t: Test) => {
     ORDERS_PORT: String(port),
     SERVICE_TOKEN: 'a-service-token-of-tests',
     RATE_LIMIT_PER_MINUTE: '1000000',
+    ...settings,
   })
   t.teardown(() => orders.stop('SIGKILL'))
   const start = async () => {

@@ -18,6 +18,7 @@ const screens = {
     needs: 'listFailedDeliveries',
   },
   money: { Screen: lazy(async () => (await import('./screens/money.js')).Money), needs: 'getBalance' },
+  shops: { Screen: lazy(async () => (await import('./screens/shops.js')).Shops), needs: 'listShops' },
   webhooks: {
     Screen: lazy(async () => (await import('./screens/webhooks.js')).Webhooks),
     needs: 'listWebhooks',
@@ -30,7 +31,7 @@ const screens = {
 }
 
 /** Lists the operations that clerks may not use and that decide what the desk shows. */
-const forOwners = ['listWebhooks', 'listTokens', 'approveOwnInvoice', 'disputeInvoice']
+const forOwners = ['listWebhooks', 'listTokens', 'addShop', 'approveOwnInvoice', 'disputeInvoice']
 
 const readMe = async (options = {}) => {
   const { merchant: of, person, email, role, tenant: company } = (await callOrders('/user/get-current', options)).data

@@ -50,7 +50,8 @@ export const storeRest = (shown, rest) =>
 /** @param {Stored} upload @param {Chunk} part */
 const bookChunk = async ({ general }, part) => {
   const body = { general_data: toGeneral(general), order_data: part.orders }
-  const send = () => callOrders('/order/bulk', { method: 'POST', body, key: part.key })
+  const path = part.orders[0].shop_id ? '/shop-order/book' : '/order/bulk'
+  const send = () => callOrders(path, { method: 'POST', body, key: part.key })
   const result = await retry(send).catch(error => error)
   if (!(result instanceof Error)) return { waybills: result.data }
   if (result instanceof ApiError && result.status === 422) return { errors: result.errors }

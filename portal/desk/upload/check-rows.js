@@ -11,11 +11,13 @@ import { readSentence, wordRefusal } from './row-problems.js'
  * Describes a row of the sheet: `values` are its cells, `headings` the sheet's own and `errors` by field, '' for the
  * whole row. A mark is a doubt; `leftOut` says why the row is not booked; `isChanged`: a person has changed the row
  * since its check, which set `cod`, `price` and `currency`. `taken` is the order number that a
- * person books again, and `surePhone` a phone that a person books although no message reaches it.
+ * person books again, and `surePhone` a phone that a person books although no message reaches it. `shop` names the
+ * order of a shop that the row is.
  * @typedef {{ line: number, values: Record<string, string>, headings?: Record<string, string>, weightUnit?: string,
  *   marks: Mark[], leftOut?: string, taken?: string, surePhone?: string, isChanged?: boolean, city?: City | null,
  *   alternatives?: City[], errors: Record<string, Problem[]>, warnings: ({ field: string } & Problem)[], cod?: number,
- *   price?: number, currency?: string }} Row
+ *   price?: number, currency?: string,
+ *   shop?: { shop_id: string, shop_order_id: string, seen_at: string } }} Row
  */
 /** @typedef {{ merchant_business_id: string, origin_city_id: string, weight: string, allPrepaid?: boolean }} General */
 
@@ -38,7 +40,7 @@ export const toOrder = (row, general) => {
     ...fields
   } = Object.fromEntries(Object.entries(row.values).filter(([, text]) => text !== ''))
   const [cod, weight] = [readCod(row).value, readKilograms(row, general).value]
-  return { ...fields, destination_city_id: row.city?.id, cod, weight }
+  return { ...fields, ...row.shop, destination_city_id: row.city?.id, cod, weight }
 }
 
 const needed = ['customer_name', 'customer_phone', 'customer_address']

@@ -6,6 +6,8 @@ import { named, t } from '../../kit/i18n.js'
 
 const sentences = /** @type {[RegExp, string][]} */ ([
   [/^The waybill number field is required/, 'own_waybills'],
+  [/^The order is booked as (?<waybill>\S+)\.$/, 'shop_booked'],
+  [/^The (shop has changed the order|order is being booked)/, 'shop_changed'],
   [/field is required/, 'missing'],
   [/not be greater than (?<max>\d+) characters/, 'too_long'],
   [/must be an integer/, 'fraction'],

@@ -35,7 +35,7 @@ export interface RequestOptions {
   remoteAddress?: string
 }
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 export const serviceToken = 'a-service-token-of-tests'
 export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 5).toString('base64')}`)

@@ -83,11 +83,15 @@ export const shopsFixture = async (t: Test, options: Parameters<typeof build>[1]
     if (status !== 201) throw new Error(JSON.stringify(body))
     const { id, url } = body.data
     await call('POST', `/shop/${id}/secret`, { secret })
+    return { id, url, ...sign(kind, url) }
+  }
+  /** Returns functions that send to the address as a shop of the kind does. */
+  const sign = (kind: 'woocommerce' | 'shopify', url: string, own = secret) => {
     const to = new URL(url, 'http://orders.example').pathname
     const post = (payload: string, headers: Record<string, string>) =>
       app.app.inject({ method: 'POST', url: to, payload, headers: { 'content-type': 'application/json', ...headers } })
     /** Sends an order as the shop does, signed. */
-    const deliver = async (order: object, { id = randomUUID(), secret: by = secret, topic }: Sent = {}) => {
+    const deliver = async (order: object, { id = randomUUID(), secret: by = own, topic }: Sent = {}) => {
       const payload = JSON.stringify(order)
       const signature = createHmac('sha256', by).update(payload).digest('base64')
       const headers: Record<string, string> =
@@ -105,7 +109,7 @@ export const shopsFixture = async (t: Test, options: Parameters<typeof build>[1]
       const { statusCode, body } = await post(payload, headers)
       return { status: statusCode, message: JSON.parse(body).message }
     }
-    return { id, url, post, deliver }
+    return { post, deliver }
   }
   const list = async (state = 'waiting') => (await call('GET', `/shop-order?state=${state}`)).body.data
   /** Books rows of the list as the desk does. */
@@ -134,5 +138,5 @@ export const shopsFixture = async (t: Test, options: Parameters<typeof build>[1]
     }
     throw new Error('new orders wait still')
   }
-  return { ...app, call, connect, list, book, secret, waitUntilLooked }
+  return { ...app, call, connect, sign, list, book, waitUntilLooked }
 }

@@ -104,7 +104,6 @@ export const actOnShop = async <Result>(
 /** Lets a merchant connect its shops (docs/merchants/shops.md). */
 export const shopRoutes: FastifyPluginAsyncTypebox<ReceivingOptions> = async (app, options) => {
   const { pool } = options
-  refuseRoles(app, 'clerk')
   acceptJson(app)
   refuseUnknownFields(app)
   const find = async (tx: Tx, { merchant, publicUrl }: FastifyRequest, id: string | null = null) => {
@@ -123,6 +122,7 @@ export const shopRoutes: FastifyPluginAsyncTypebox<ReceivingOptions> = async (ap
   app.get('/shop', { schema: listing }, async request => ({
     data: await inTenant(pool, request.merchant.tenant, (tx: Tx) => find(tx, request as FastifyRequest)),
   }))
+  refuseRoles(app, 'clerk')
 
   const adding = {
     operationId: 'addShop',
