@@ -123,11 +123,12 @@ program
       return rotated
     })
     const unopened = found.flatMap(({ unopened }) => unopened)
-    const sealed = found.map(({ count, what }) => `${count} more ${what}`).join(' and ')
+    const list = (texts: string[]) => new Intl.ListFormat('en-GB').format(texts)
     if (json) printJson({ ...Object.fromEntries(found.map(({ field, count }) => [field, count])), unopened })
-    else if (found.some(({ count }) => count > 0)) print(`The newest key seals ${sealed}.`)
+    else if (found.some(({ count }) => count > 0))
+      print(`The newest key seals ${list(found.map(({ count, what }) => `${count} more ${what}`))}.`)
     else if (unopened.length === 0)
-      print(`All ${found.map(({ what }) => what).join(' and ')} already use the newest key.`)
+      print(`All ${list(found.flatMap(({ what }) => what.split(', ')))} already use the newest key.`)
     for (const { tenant, reason, ...id } of unopened)
       process.stderr.write(`  ${tenant} ${Object.entries(id).flat().join(' ')}: ${reason}\n`)
     if (unopened.length > 0) process.exitCode = 1

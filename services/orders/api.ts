@@ -67,6 +67,7 @@ curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H '
   pages: [
     ...['agents', 'integration', 'contract', 'bulk-call', 'places', 'editing', 'errors', 'tracking', 'changes'],
     'webhooks',
+    'shops',
   ].map(page => `merchants/${page}`),
   webhooks: { orderEvents: { post: orderEvents }, ...sent },
 })

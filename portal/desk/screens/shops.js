@@ -104,7 +104,8 @@ const List = () => {
     ${
       may('addShop') &&
       html`<${Live} of=${businesses}>${options => html`<${Panel} title=${t('shops.add')}>
-      <${Form} id="shop" submit=${t('shops.add')} send=${add} start=${{ kind: 'woocommerce', merchant_business_id: options[0]?.id }}
+      <${Form} id="shop" submit=${t('shops.add')} send=${add}
+        start=${{ kind: 'woocommerce', merchant_business_id: options[0]?.id }}
         fields=${[{ name: 'kind', label: t('shops.kind'), options: kindOf }, ...shopFields(options)]} /><//>`}<//>`
     }`
 }
@@ -178,7 +179,8 @@ const WriteBack = ({ shop, path, onDone }) => {
   return html`<${Panel} title=${t('shops.back')}><p class="soft">${t('shops.back_about')}</p>
     ${
       shop.writes_back &&
-      html`<${Rows} of=${sent} id="waybill_number" lines=${1} caption=${t('shops.back')} columns=${columns} empty=${t('shops.none_sent')} />
+      html`<${Rows} of=${sent} id="waybill_number" lines=${1} caption=${t('shops.back')} columns=${columns}
+        empty=${t('shops.none_sent')} />
       <div class="row"><${Act} question=${t('sure')} run=${forget}>${t('shops.forget')}<//></div>`
     }
     <${Live} of=${statuses} lines=${1}>${list => html`<${FoldedForm} id="shop-keys" title=${t('shops.give_keys')}
@@ -220,7 +222,8 @@ const Waiting = ({ shop }) => {
   if (!rows)
     return html`<${Panel} title=${t('shops.waiting')}><p>${t('shops.count', { count: number(shop.waiting) })}</p>
       ${shop.waiting > 0 && html`<div class="row"><${Act} kind="primary" run=${read}>${t('shops.look')}<//></div>`}<//>`
-  return html`<div class="stack"><div class="row"><${Button} onClick=${() => setRows(undefined)}>${t('parcel.close')}<//>
+  return html`<div class="stack">
+    <div class="row"><${Button} onClick=${() => setRows(undefined)}>${t('parcel.close')}<//>
       ${left > 0 && html`<${Act} run=${putAway}>${t('shops.put_away', { count: number(left) })}<//>`}</div>
     <${Checked} key=${rows.length} rows=${rows} general=${general} onBook=${book} /></div>`
 }
@@ -249,7 +252,8 @@ const Shop = ({ id }) => {
         <${Waiting} shop=${shop} />
         ${
           may('addShop') &&
-          html`<${Steps} shop=${shop} path=${path} onDone=${list.reload} />
+          html`<details open=${!shop.received_at}><summary>${t('shops.connect', { kind: kinds[shop.kind] })}</summary>
+            <${Steps} shop=${shop} path=${path} onDone=${list.reload} /></details>
           <${WriteBack} shop=${shop} path=${path} onDone=${list.reload} />
           <${Live} of=${businesses}>${options => html`<${FoldedForm} id="shop" title=${t('shops.change')}
             fields=${shopFields(options)} start=${start} send=${change} />`}<//>

@@ -54,7 +54,8 @@ interface NewOrder {
 }
 
 const newSql = `
-  select order_id, said, ${isoTime('received_at')} as seen_at from shop_orders where tenant_id = $1 and shop_id = $2 and is_new and state = 'waiting'
+  select order_id, said, ${isoTime('received_at')} as seen_at from shop_orders
+  where tenant_id = $1 and shop_id = $2 and is_new and state = 'waiting'
   order by received_at limit 100`
 
 const drainShop = async (options: AutoBookOptions, tenant: string, shopId: string): Promise<void> => {

@@ -98,7 +98,10 @@ const endedSql = `
     is_changed = is_changed or (state in ('booking', 'booked') and booked_as->>'stays' is distinct from 'cancelled')
   where tenant_id = $1 and shop_id = $2 and order_id = $3 returning order_id`
 
-/** Stores a delivery and the order in it, or the id of an order that the shop deleted; a delivery that came before changes nothing. */
+/**
+ * Stores a delivery and the order in it, or the id of an order that the shop deleted. A delivery that came before
+ * changes nothing.
+ */
 export const storeDelivery = async (
   tx: Tx,
   tenant: string,

@@ -39,8 +39,10 @@ export const opensShopSecret = async (tx: Tx, tenant: string, keyring: Keyring):
   return rows.length > 0 ? rows.some(opens) : undefined
 }
 
-/** Sets how long deliveries are listed, and how long it is kept what a shop said of an order that is ended or booked. */
-const [listedDays, keptDays] = [30, 90]
+/** Sets how long deliveries are listed. */
+const listedDays = 30
+/** Sets how long we keep what a shop said of an order that is put away or booked. */
+const keptDays = 90
 
 const deleteOldDeliveries = deleteWhere('shop_deliveries', `received_at < now() - make_interval(days => ${listedDays})`)
 const oldSql = `received_at < now() - make_interval(days => ${keptDays})`

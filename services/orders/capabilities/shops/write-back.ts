@@ -27,7 +27,6 @@ const ShopKeys = Type.Object(
       Type.String({ maxLength: 40, pattern: '^key_\\d{1,3}$' }),
       Type.String({ maxLength: 40, pattern: '^[a-z0-9_-]+$' }),
       {
-        maxProperties: 40,
         description: "The shop's status for ours. Shopify knows `fulfilled` alone.",
       },
     ),
