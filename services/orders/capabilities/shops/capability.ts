@@ -16,12 +16,8 @@ export const shops: Capability = {
     const options = { ...core, onOrder: () => booker.wake() }
     return {
       routes: {
-        signed: async app => void (await app.register(receivingRoutes, options)),
-        merchant: async app => {
-          await app.register(shopOrderRoutes, core)
-          await app.register(shopRoutes, options)
-          await app.register(writeBackRoutes, options)
-        },
+        signed: [app => receivingRoutes(app, options)],
+        merchant: [shopOrderRoutes, app => shopRoutes(app, options), app => writeBackRoutes(app, options)],
       },
       workers: [booker],
     }
