@@ -5,8 +5,8 @@ import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { NewBatch } from './batch-rows.ts'
-import { findAlike } from './conflicts.ts'
 import { insertBatches, nameBooker, storeWarnings } from './insert-batch.ts'
+import { findAlike } from './similar-orders.ts'
 import { addAlike } from './warnings.ts'
 
 /** Every outcome but `written` means that nothing was written. */

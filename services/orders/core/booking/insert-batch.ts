@@ -12,7 +12,7 @@ import {
   toKeyParameters,
   toOrderParameters,
 } from './batch-rows.ts'
-import { maybeAlikeSql } from './conflicts.ts'
+import { maybeAlikeSql } from './similar-orders.ts'
 
 /** Shows why nothing was written, or which orders may be similar to earlier ones. */
 interface Inserted {

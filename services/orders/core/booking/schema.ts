@@ -14,6 +14,7 @@ const id = (options: object) => [Type.String({ maxLength: 64, ...options }), Typ
 
 const optionalId = (description: string) => Type.Optional(Type.Union([...id({}), Type.Null()], { description }))
 
+/** Is the largest number of the column, an int4. */
 export const maxCod = 2147483647
 export const maxWeightKg = 1000
 export const codRule = `be an integer from 0 to ${maxCod}`

@@ -4,9 +4,9 @@ import { warnUnprintable } from '@courier/shared/printable.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Check } from '../catalogue/queries.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
-import type { FoundAlike } from './conflicts.ts'
 import type { Habits } from './history.ts'
 import { isNationalPhone, phoneProblem } from './phone-check.ts'
+import { type FoundAlike, similarHours } from './similar-orders.ts'
 
 export type Suspicions = ReturnType<typeof suspect>
 
@@ -108,11 +108,11 @@ export const suspectAlike = (orders: readonly PricedOrder[], alike: FoundAlike, 
     const { sameParcel, sameOrderNo } = alike.get(priced) ?? { sameParcel: null, sameOrderNo: null }
     const path = `order_data.${index}`
     if (sameParcel !== null)
-      list.add(path, `The order looks like ${sameParcel} of the last 24 hours: same phone, COD and city.`)
+      list.add(path, `The order looks like ${sameParcel} of the last ${similarHours} hours: same phone, COD and city.`)
     if (sameOrderNo !== null)
       list.add(
         `${path}.order_no`,
-        `The order no ${priced.order.orderNo} is that of ${sameOrderNo} of the last 24 hours, too.`,
+        `The order no ${priced.order.orderNo} is that of ${sameOrderNo} of the last ${similarHours} hours, too.`,
       )
   }
 }
