@@ -1,8 +1,9 @@
 import type { City } from './cities.ts'
 import type { Named, Near, PlaceIndex, SuggestionBudget } from './place-index.ts'
+import { wordKinds } from './place-words.ts'
 import { writeSound } from './spelling.ts'
 
-type Kind = 'name' | 'number' | 'street' | 'ofStreet' | 'district' | 'filler'
+type Kind = 'name' | 'number' | keyof typeof wordKinds
 
 interface Word {
   readonly text: string
@@ -18,21 +19,10 @@ export interface Match {
 
 export type Part = ReturnType<typeof readPart>
 
-const kinds = new Map<string, Kind>()
-const addKind = (kind: Kind, words: string): void => {
-  for (const word of words.split(' ')) kinds.set(writeSound(word), kind)
-}
-addKind(
-  'street',
-  'road rd street str st lane ln mawatha mw avenue ave av place pl terrace gardens crescent drive highway hwy expressway ' +
-    'square cross para vidiya veediya patumaga viti teru patai olunkai calai',
-)
-addKind('ofStreet', 'main old new high lower upper station temple church fort junction hospital school bank')
-addKind('district', 'district dist distrikkaya distrikkay mavattam')
-addKind(
-  'filler',
-  'town city the near in at sri lanka lankava srilanka ceylon ilankai nagaraya nakaram post office province ' +
-    'please call before delivery tel phone mobile',
+const kinds = new Map(
+  Object.entries(wordKinds).flatMap(([kind, words]) =>
+    words.split(' ').map(word => [writeSound(word), kind as keyof typeof wordKinds] as const),
+  ),
 )
 
 const longestWord = 40

@@ -12,6 +12,7 @@ import {
   readWord,
 } from './find-names.ts'
 import { indexPlaces, type Named, type PlaceIndex, type SuggestionBudget } from './place-index.ts'
+import { districtNames } from './place-words.ts'
 import { splitWords, writeSound } from './spelling.ts'
 
 /** Describes a place as a person wrote it: the name of a city, or an address. */
@@ -171,13 +172,4 @@ const isNamesake = ({ name, state }: City): boolean => nameKey(name) === nameKey
 
 /** Returns true for a name such as Galle: people also write it for its district, so a town before it may be meant. */
 const isCapital = ({ names }: Match): boolean => names.some(({ sound, among }) => among || districts.has(sound))
-/** Lists the districts: they are not states in a catalogue whose states are provinces. */
-const districts = new Set(
-  (
-    'colombo gampaha kalutara kandy matale nuwaraeliya galle matara hambantota jaffna kilinochchi mannar vavuniya ' +
-    'mullaitivu batticaloa ampara trincomalee kurunegala puttalam anuradhapura polonnaruwa badulla monaragala ' +
-    'ratnapura kegalle'
-  )
-    .split(' ')
-    .map(writeSound),
-)
+const districts = new Set(districtNames.split(' ').map(writeSound))

@@ -1,6 +1,8 @@
 // Converts names of places in Latin, Sinhala or Tamil letters to their sound
 // (docs/merchants/places.md#how-it-matches).
 
+import { shortForms as pairedShortForms } from './place-words.ts'
+
 /** Reads pairs of a sound and its letters, `k:කඛக`. */
 const readPairs = (pairs: string): [sound: string, letters: string][] =>
   pairs.split(' ').map(pair => pair.split(':') as [string, string])
@@ -33,7 +35,7 @@ const romanize = (text: string): string => {
 
 /** Normalization can turn one character into eighteen. */
 const maxCharacters = 512
-const shortForms = new Map(readPairs('mt:mount ft:fort pt:point col:colombo cmb:colombo no:'))
+const shortForms = new Map(readPairs(pairedShortForms))
 
 /**
  * Splits each part of an address into words, in lower-case Latin letters, and numbers, without leading zeros.
