@@ -1,6 +1,6 @@
+import { readDigits } from '@courier/shared/phone-number.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { maskName, maskPhone } from './mask.ts'
 import type { TrackedOrder } from './order-rows.ts'
 import { type OrderView, TrackingEvent } from './order-schema.ts'
 import { isSigned, toOrder, toPublicTimeline } from './order-view.ts'
@@ -58,3 +58,20 @@ const mask = (order: OrderView, company: PublicOrder['company'], hasCode: boolea
   created_at: order.created_at,
   company,
 })
+
+/** Keeps only the first letter of each word, "N*** P***", and nothing of a word of one letter. */
+export const maskName = (name: string): string =>
+  name
+    .trim()
+    .split(/\s+/)
+    .map(word => {
+      const [first = '', ...rest] = word
+      return rest.length > 0 ? `${first}***` : '***'
+    })
+    .join(' ')
+
+/** Keeps only the last two digits of a phone number with at least seven. */
+export const maskPhone = (phone: string): string => {
+  const digits = readDigits(phone)
+  return digits.length >= 7 ? `***${digits.slice(-2)}` : '***'
+}

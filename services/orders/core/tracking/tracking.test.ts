@@ -3,8 +3,8 @@ import http from 'node:http'
 import t from 'tap'
 import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
-import { maskName, maskPhone } from './mask.ts'
-import { timeAgo } from './time-ago.ts'
+import { timeAgo } from './order-view.ts'
+import { maskName, maskPhone } from './public-view.ts'
 
 const fixture = await ordersFixture(t)
 const { app, request, get, make, makeOfBooks, move, rows, token, booksToken, staffToken, apply, createToken } = fixture
