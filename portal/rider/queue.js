@@ -17,6 +17,7 @@ import { changeAct, inStore, readValue } from './store.js'
  * }} Act
  */
 
+/** A new act waits this long, in which the rider can undo it, before it is sent. */
 export const undoMs = 5_000
 /** @type {{ list: any, acts: Act[], others: Act[], isSending: boolean, error: any }} */
 let state = { list: undefined, acts: [], others: [], isSending: false, error: undefined }

@@ -2,6 +2,7 @@ import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 
+/** A number whose accepted messages get no status for this long is silent: its webhooks may not arrive. */
 export const silentMinutes = 15
 /** A number stays silent for this long after its last accepted message: nothing more can be learned from older ones. */
 const silentHours = 24

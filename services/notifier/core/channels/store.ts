@@ -75,6 +75,7 @@ const storeChannel = async (tx: Tx, keyring: Keyring, tenant: string, wanted: Ch
   return [...demoted, ...(differing.length > 0 ? [toChange(id, 'changed')] : []), ...secrets]
 }
 
+/** Is the platform's limit for a number that was not raised. */
 export const defaultMessagesPerSecond = 80
 
 /** An empty hash stands for no verify token. */

@@ -5,6 +5,7 @@ import { Type } from '@sinclair/typebox'
 import { changeTypes } from './change-types.ts'
 import { ChangeItem } from './feed-page.ts'
 
+/** Limits the endpoints of a merchant: each costs deliveries of its own. */
 export const maxEndpoints = 5
 
 const Nullable = (description: string) => orNull(Type.String(), { description })

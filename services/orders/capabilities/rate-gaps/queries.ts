@@ -46,6 +46,7 @@ const findWantedSql = `
   where tenant_id = $1 and is_active
   group by 1, 2, 3, 4, 5 order by 6 desc`
 
+/** Limits the days of a report, as older refusals say little about what a rate card lacks now. */
 export const keptDays = 90
 
 export const deleteOldGaps = deleteWhere('rate_gaps', `day < current_date - ${keptDays}`)
