@@ -62,7 +62,7 @@ export const perform = async (tx: Tx, options: ActOptions, work: Work): Promise<
   const locked = { order, statuses, holder: (await findHolders(tx, tenant, [waybill])).get(waybill) }
   if (act.kind === 'take') return takeUp(tx, options, work, locked)
   if (locked.holder?.id !== rider.id && work.override === undefined) return refuseForeign(waybill, locked.holder)
-  if (act.kind === 'hand_back') return handBack(tx, work, locked)
+  if (act.kind === 'hand_back') return handBack(tx, options, work, locked)
   return act.kind === 'fail' ? fail(tx, options, work, locked) : deliver(tx, options, work, locked)
 }
 
@@ -73,10 +73,19 @@ const refuseForeign = (waybill: string, holder: Rider | undefined): Refusal =>
     ? { code: 'given_away', message: `${waybill} is with ${holder.name} now.` }
     : { code: 'not_with_you', message: `${waybill} is with nobody: the office took it back.` }
 
-const refuseStatus = ({ order, statuses }: Locked, what: string): Refusal => ({
-  code: 'moved',
-  message: `${order.waybill_number} is ${nameStatus(order.status_key, statuses)}: ${what}.`,
-})
+/** Refuses an act that the parcel's status does not allow, such as after its cash was counted. */
+const refuseStatus = async (
+  tx: Tx,
+  { cash }: ActOptions,
+  tenant: string,
+  { order: { waybill_number: waybill, status_key }, statuses }: Locked,
+  what: string,
+): Promise<Refusal> => {
+  const isCounted = await cash?.isHandedOver(tx, tenant, waybill)
+  const why = isCounted ? 'the office has its cash already' : what
+  const code = isCounted ? 'cash_handed_over' : 'moved'
+  return { code, message: `${waybill} is ${nameStatus(status_key, statuses)}: ${why}.` }
+}
 
 const takeUp = async (tx: Tx, options: ActOptions, work: Work, locked: Locked): Promise<Refusal | undefined> => {
   const { tenant, rider, by, override } = work
@@ -84,7 +93,7 @@ const takeUp = async (tx: Tx, options: ActOptions, work: Work, locked: Locked): 
   if (holder?.id === rider.id) return undefined
   if (holder && override === undefined) return refuseForeign(order.waybill_number, holder)
   if (override === undefined ? !isTakable(order.status_key, statuses) : isOver(order.status_key))
-    return refuseStatus(locked, 'no rider can take it')
+    return refuseStatus(tx, options, tenant, locked, 'no rider can take it')
   const path = findPath(order.status_key, 'delivery', statuses) ?? []
   const refusal = isTakable(order.status_key, statuses) && (await follow(tx, options, work, path.slice(0, -1)))
   if (refusal) return refusal
@@ -93,9 +102,15 @@ const takeUp = async (tx: Tx, options: ActOptions, work: Work, locked: Locked): 
   return undefined
 }
 
-const handBack = async (tx: Tx, { tenant, rider, by }: Work, locked: Locked): Promise<Refusal | undefined> => {
+const handBack = async (
+  tx: Tx,
+  options: ActOptions,
+  { tenant, rider, by }: Work,
+  locked: Locked,
+): Promise<Refusal | undefined> => {
   const { order, holder } = locked
-  if (classifyStatus(order.status_key) === 'delivered') return refuseStatus(locked, 'there is nothing to hand back')
+  if (classifyStatus(order.status_key) === 'delivered')
+    return refuseStatus(tx, options, tenant, locked, 'there is nothing to hand back')
   if (holder?.id !== rider.id) return undefined
   await take(tx, tenant, [order.waybill_number], rider.name)
   await audit(tx, tenant, by, 'parcel.handed_back', order.waybill_number)
@@ -106,7 +121,7 @@ const fail = async (tx: Tx, options: ActOptions, work: Work, locked: Locked): Pr
   const { act } = work
   if (act.reason_code === undefined) return { code: 'reason', message: 'State why the delivery failed.' }
   const path = findPath(locked.order.status_key, 'failure', locked.statuses)
-  if (!path) return refuseStatus(locked, 'a delivery cannot fail there')
+  if (!path) return refuseStatus(tx, options, work.tenant, locked, 'a delivery cannot fail there')
   const unproven = await refuseUnproven(tx, work, locked, 'failed')
   return unproven ?? follow(tx, options, work, path, { reason_code: act.reason_code })
 }
@@ -115,7 +130,7 @@ const deliver = async (tx: Tx, options: ActOptions, work: Work, locked: Locked):
   const { act } = work
   const goal: Goal = act.partly ? 'partial_delivery' : 'delivery'
   const path = findPath(locked.order.status_key, goal, locked.statuses)
-  if (!path) return refuseStatus(locked, 'it cannot be delivered from there')
+  if (!path) return refuseStatus(tx, options, work.tenant, locked, 'it cannot be delivered from there')
   const refusal = (await refuseUnproven(tx, work, locked, 'delivered')) ?? (options.cash && refuseAmount(work, locked))
   if (refusal) return refusal
   const { amount, method, reason = work.override } = act

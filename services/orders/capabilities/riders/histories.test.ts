@@ -33,12 +33,13 @@ const apply = (parcel: Parcel, { kind, cod, amount = 0 }: PhoneAct, isForced = f
   if (kind === 'take') {
     if (parcel.holder === 'me') return null
     if (parcel.holder === 'other' && !isForced) return 'given_away'
-    if (parcel.state === 'delivered' || (parcel.state === 'failed' && !isForced)) return 'moved'
+    if (parcel.state === 'delivered') return parcel.isHandedOver ? 'cash_handed_over' : 'moved'
+    if (parcel.state === 'failed' && !isForced) return 'moved'
     parcel.holder = 'me'
     return null
   }
   if (parcel.holder !== 'me' && !isForced) return foreign
-  if (parcel.state === 'delivered') return 'moved'
+  if (parcel.state === 'delivered') return parcel.isHandedOver ? 'cash_handed_over' : 'moved'
   if (kind === 'hand_back') {
     if (parcel.holder === 'me') parcel.holder = null
     return null

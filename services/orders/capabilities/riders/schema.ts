@@ -11,7 +11,7 @@ import { ProofRules } from './company.ts'
 /** Lists why an act is refused (docs/staff/riders.md#refused-acts). */
 export const refusalCodes = [
   ...['not_with_you', 'given_away', 'moved', 'cod_changed', 'amount', 'reason', 'proof_missing', 'proof_invalid'],
-  ...['wrong_code', 'code_blocked', 'clock', 'deactivated', 'unknown', 'reused'],
+  ...['wrong_code', 'code_blocked', 'cash_handed_over', 'clock', 'deactivated', 'unknown', 'reused'],
 ] as const
 
 export const actKinds = ['deliver', 'fail', 'hand_back', 'take', 'drop'] as const

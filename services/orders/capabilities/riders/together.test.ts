@@ -63,6 +63,27 @@ t.test('a COD that was edited meanwhile is not guessed', async t => {
   t.match(await act(nimal, 'deliver', fair, { cod: 4500, amount: 5000 }), { outcome: 'done' }, 'the new COD was paid')
 })
 
+t.test('an act that arrives once its cash was counted is refused for that', async t => {
+  const waybill = await give({}, sunil.name)
+  const late = ['deliver', 'fail', 'hand_back'].map(kind =>
+    writeAct(kind, waybill, { deliver: { cod: 4500, amount: 4500 }, fail: { reason_code: 'not_home' } }[kind]),
+  )
+  t.match(await act(sunil, 'deliver', waybill, { cod: 4500, amount: 4500 }), { outcome: 'done' })
+  t.match(
+    await act(sunil, 'deliver', waybill, { cod: 4500, amount: 4500 }),
+    { code: 'moved' },
+    'the rider has the cash',
+  )
+  const handover = { collected_by: sunil.name, declared: 4500, counted: 4500 }
+  t.match(await staffPost('/cash/handover', handover, await fixture.staffOf('Chamari')), { status: 200 })
+  for (const outcome of await sendActs(sunil, late))
+    t.match(outcome, { code: 'cash_handed_over', message: /key_13 DELIVERED.*cash/ })
+  t.match(await decide(waybill, 'applied'), { status: 422 })
+  const free = await give({ cod: 0 }, sunil.name)
+  t.match(await act(sunil, 'deliver', free, { cod: 0 }), { outcome: 'done' })
+  t.match(await act(sunil, 'deliver', free, { cod: 0 }), { code: 'moved' }, 'there is no cash')
+})
+
 t.test('what the office moved or cancelled, or a phone from the future, changes nothing', async t => {
   const waybill = await give()
   await fixture.move([waybill], 'key_15')

@@ -53,6 +53,8 @@ export interface CashPoint {
   readonly methods: readonly string[]
   /** Reads the cash of one person, or of everybody. */
   readonly read: (tx: Tx, tenant: string, name?: string) => Promise<readonly HeldCash[]>
+  /** Returns true if the office has taken the cash of a delivered parcel. */
+  readonly isHandedOver: (tx: Tx, tenant: string, waybill: string) => Promise<boolean>
 }
 
 /** Holds the errors by the path of the request, and what `write` needs of what the check found. */

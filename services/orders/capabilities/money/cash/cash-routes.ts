@@ -164,7 +164,12 @@ export const cashPoint: CashPoint = {
     const held = await tx.rows<{ cod: number }>({ name: 'read_held', text: heldSql, values: [tenant, name] })
     return [{ name, parcels: held.length, amount: addAmounts(held.map(({ cod }) => cod)) }]
   },
+  isHandedOver: async (tx, tenant, waybill) => (await tx.rows(handedOverSql, [tenant, waybill])).length > 0,
 }
+
+const handedOverSql = `
+  select 1 from money_lines line where tenant_id = $1 and waybill_number = $2 and kind = 'delivered'
+    and ${hasLaterSql('handed_over')} and not ${hasLaterSql('delivery_reversed')}`
 
 const handoversSql = `
   select ${handoverColumns} from cash_handovers where tenant_id = $1 and ($2::text is null or state = $2)
