@@ -19,7 +19,7 @@ const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'
 /** Matches tests that take long, need other programs, or cover code that rarely changes. */
 const onlyInAll = [
   /^(trust|bench)\//,
-  /^test\/(compose|console|console-[a-z]+|desk|desk-(killed|programs)|docs-page|examples|failover|imports|ops-programs|pgbouncer|pitr|portal-none|rider|rider-day|restored|secrets|simulator-page|start|traces|tracking-page|two-notifiers|upgrade|without-docker)\.test\.ts$/,
+  /^test\/(compose|console|console-[a-z]+|desk|desk-(killed|programs)|docs-page|examples|failover|imports|ops-programs|pgbouncer|pitr|portal-none|proofs|rider|rider-day|restored|secrets|simulator-page|start|traces|tracking-page|two-notifiers|upgrade|without-docker)\.test\.ts$/,
   /^services\/notifier\/(.*\/)?(apply-rules|costs|crash|fair|keys|late-outcomes|portfolio-days|process|proven-numbers|queue-hazards|recipient-pause|replies|replies-address|send-command|stopping|webhooks-cost|webhooks-load|webhooks-storm)\.test\.ts$/,
   /^services\/orders\/(.*\/)?(admin|catalogue-memory|closing|cors|labels|login-floods|lost-responses|merchants|messaging|on-citus|payouts-killed|process|provisioning|relay-failures|relay-processes|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
   /^(dev\/(install|sbom|seam|test)|simulator\/test\/process)\.test\.ts$/,

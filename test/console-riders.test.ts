@@ -36,6 +36,40 @@ if (browser) {
     t.ok(await measureWidth(page))
   })
 
+  t.test('orders are filtered by rider; a rider gets a run sheet; who has the cash is the rider', async t => {
+    const list = (await orders.bulk(batch([order({ initial_status_key: 'key_2' }), order()]))).body.data as string[]
+    const [free = '', draft = ''] = list
+    await page.goto(`${url}#/orders`)
+    await page.locator('#filter-rider').selectOption({ label: 'Nimal R' })
+    await page
+      .getByRole('row')
+      .filter({ hasText: waybills[0] ?? '' })
+      .getByText('Nimal R')
+      .waitFor()
+    t.equal(await page.getByText(free).count(), 0)
+    await page.locator('#filter-rider').selectOption({ label: 'With nobody' })
+    await page.getByText(free).waitFor()
+    await page.getByText(draft).waitFor()
+    t.equal(
+      await page
+        .locator('tbody tr')
+        .filter({ hasText: waybills[0] ?? '' })
+        .count(),
+      0,
+    )
+    await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [waybills[0]])
+    await page.goto(`${url}#/riders`)
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Run sheet' }).click(),
+    ])
+    t.equal(saved.suggestedFilename(), 'run-sheet.pdf')
+    await page.goto(`${url}#/parcel/${waybills[0]}`)
+    await page.getByRole('button', { name: 'DELIVERED', exact: true }).click()
+    t.equal(await page.getByLabel('Who has the cash').inputValue(), 'Nimal R')
+    await page.goto(`${url}#/riders`)
+  })
+
   t.test('a code signs a phone in, which the console lists and ends', async t => {
     await page.getByRole('button', { name: 'Phones' }).click()
     await page.getByRole('button', { name: 'Show a sign-in code' }).click()

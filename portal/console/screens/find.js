@@ -11,7 +11,10 @@ const perPage = 50
 
 export const parcelColumns = () => [
   column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`),
-  column(t('status'), row => html`<${Status} of=${row.status} />`),
+  column(
+    t('status'),
+    row => html`<${Two} first=${html`<${Status} of=${row.status} />`} second=${row.rider?.name ?? ''} />`,
+  ),
   column(t('field.customer_name'), row => html`<${Two} first=${row.customer_name} second=${row.customer_phone} />`),
   column(t('field.destination'), row => row.destination_city_name),
   column(t('merchant'), row => html`<${Two} first=${row.merchant_business_name} second=${row.order_no} />`),

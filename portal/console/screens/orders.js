@@ -9,14 +9,14 @@ import { Panel, useLive } from '../../kit/ui.js'
 import { maxScanned, useScanList } from '../scan-list.js'
 import { parcelColumns } from './find.js'
 import { Move } from './move-all.js'
-import { GiveTo } from './riders.js'
+import { GiveTo, readRiders } from './riders.js'
 import { Print } from './scan.js'
 
 const classes = ['waiting', 'under_way', 'delivered', 'returned', 'cancelled']
 const date = { type: 'date', min: '2000-01-01', max: '2999-12-31' }
 
-/** @param {{ key: string, name: string }[]} statuses */
-const fields = statuses => [
+/** @param {{ key: string, name: string }[]} statuses @param {{ id: string, name: string }[]} riders */
+const fields = (statuses, riders) => [
   {
     name: 'status',
     label: t('status'),
@@ -29,8 +29,14 @@ const fields = statuses => [
   { name: 'failed_on', label: t('orders.failed_on'), ...date },
   { name: 'destination_city_id', label: t('field.destination'), find: findCities },
   ...(may('listMerchants') ? [{ name: 'merchant_id', label: t('merchant'), find: findMerchants }] : []),
+  ...(may('listRiders') ? [{ name: 'rider', label: t('riders.rider'), options: riderOptions(riders) }] : []),
   { name: 'phone', label: t('field.customer_phone'), type: 'tel' },
   { name: 'order_no', label: t('field.order_no') },
+]
+
+const riderOptions = (/** @type {{ id: string, name: string }[]} */ riders) => [
+  { id: 'none', label: t('riders.no_rider') },
+  ...riders.map(({ id, name }) => ({ id, label: name })),
 ]
 
 /** Returns a selection whose parcels are read as they are now: another person may have moved them meanwhile. */
@@ -70,6 +76,7 @@ const Actions = ({ list, onMoved }) => {
 
 export const Orders = ({ query }) => {
   const statuses = useLive(signal => callOrders('/status', { signal }))
+  const riders = useLive(readRiders)
   const list = usePages('/order', { ...query, per_page: 50 }, 30)
   const total = list.data?.meta.total
   const chosen = useChosen()
@@ -81,7 +88,7 @@ export const Orders = ({ query }) => {
       html`<span class="soft">${number(total)}
       ${total === 10_000 && '+'}</span>`
     }>
-      <${Filters} screen="orders" query=${query} fields=${fields(statuses.data?.data ?? [])} />
+      <${Filters} screen="orders" query=${query} fields=${fields(statuses.data?.data ?? [], riders.data?.data ?? [])} />
       ${mayAct && page.length > 0 && html`<div class="row"><${ChoosePage} of=${chosen} page=${page} /></div>`}
       <${Rows} of=${list} lines=${8} caption=${t('today.parcels')} id="waybill_number"
         columns=${[...(mayAct ? [choiceColumn(chosen)] : []), ...parcelColumns()]}

@@ -4,17 +4,19 @@ import { FoldedForm } from '../../kit/form.js'
 import { companyMoney, number, t } from '../../kit/i18n.js'
 import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
+import { Proofs } from '../../kit/proofs.js'
 import { may } from '../../kit/session.js'
 import { column, Field, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 
-const readRiders = (/** @type {AbortSignal} */ signal) => callOrders('/riders', { signal })
+export const readRiders = (/** @type {AbortSignal} */ signal) =>
+  may('listRiders') ? callOrders('/riders', { signal }) : Promise.resolve({ data: [] })
 
 /**
  * Gives parcels to a rider or takes them away; shows nothing to who may not. `onDone` runs after either.
  * @param {{ waybills: string[], onDone: (said: string) => unknown }} props
  */
 export const GiveTo = ({ waybills, onDone }) => {
-  const riders = useLive(signal => (may('assignParcels') ? readRiders(signal) : Promise.resolve({ data: [] })))
+  const riders = useLive(readRiders)
   const [rider, setRider] = useState('')
   if (!may('assignParcels')) return null
   const send = async (/** @type {string} */ path, /** @type {object} */ more) => {
@@ -170,5 +172,6 @@ export const Carried = ({ order }) => {
     column(t('riders.by'), ({ who }) => who),
   ]
   return html`<${Panel} title=${t('riders.of_parcel', { name: rider?.name ?? '–' })}>
-    <${Table} caption=${t('riders.rider')} columns=${columns} rows=${rows} /><//>`
+    <${Table} caption=${t('riders.rider')} columns=${columns} rows=${rows} /><//>
+    <${Proofs} waybill=${order.waybill_number} needs="listProofs" inputs=${[acts.length]} />`
 }

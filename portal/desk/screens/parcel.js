@@ -4,6 +4,7 @@ import { Instructions } from '../../kit/failures.js'
 import { Form, orderFields, usePost } from '../../kit/form.js'
 import { companyMoney, money, named, number, statusName, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
+import { Proofs } from '../../kit/proofs.js'
 import { may } from '../../kit/session.js'
 import { Badge, Facts, Live, MessageStatus, Panel, Time, useLive } from '../../kit/ui.js'
 
@@ -116,5 +117,6 @@ export const Parcel = ({ params: [waybill] }) => {
         ${may('getParcelMoney') && html`<${ParcelMoney} waybill=${waybill} status=${data.status.key} />`}</div>
       <div class="stack">
         <${Instructions} order=${data} mayDecide=${may('instructOrder')} onDone=${order.reload} />
-        <${Timeline} tracking=${data.timeline} messages=${messages} /></div></div>`}<//>`
+        <${Timeline} tracking=${data.timeline} messages=${messages} />
+        <${Proofs} waybill=${waybill} needs="listOrderProofs" inputs=${[data.status.key]} /></div></div>`}<//>`
 }

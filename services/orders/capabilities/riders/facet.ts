@@ -3,7 +3,10 @@ import { type Static, Type } from '@sinclair/typebox'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { AddedFilters } from '../../core/lists/order-filter.ts'
 import type { Facet } from '../../core/tracking/facets.ts'
+import type { TrackedOrder } from '../../core/tracking/order-rows.ts'
+import type { PublicTrackingEvent } from '../../core/tracking/order-schema.ts'
 import { codeInMessages } from './delivery-code.ts'
+import { findState } from './paths.ts'
 import { writeProofUrl } from './proof-routes.ts'
 import { isAppliedSql } from './proofs.ts'
 import { findName } from './riders.ts'
@@ -43,7 +46,11 @@ interface Carried {
   readonly rider_changes: readonly Static<typeof RiderChange>[]
   readonly rider_acts: readonly Static<typeof ShownAct>[]
   /** Lists the pictures of the door, of acts that were done. */
-  readonly pictures: readonly (Omit<Static<typeof PublicProof>, 'url'> & { readonly id: string })[]
+  readonly pictures: readonly Picture[]
+}
+interface Picture extends Omit<Static<typeof PublicProof>, 'url'> {
+  readonly id: string
+  readonly applied_at: string
 }
 
 const maxShown = 50
@@ -68,7 +75,8 @@ const carriedSql = `
       ) acts
     ) as rider_acts, (
       select coalesce(json_agg(json_build_object('id', proof_id::text, 'kind', proofs.kind,
-        'event', case act.kind when 'fail' then 'failed' else 'delivered' end, 'at', ${isoTime('taken_at')})
+        'event', case act.kind when 'fail' then 'failed' else 'delivered' end, 'at', ${isoTime('taken_at')},
+        'applied_at', ${isoTime('coalesce(decided_at, received_at)')})
           order by proof_id desc), '[]')
       from proofs join rider_acts act on act.tenant_id = proofs.tenant_id and act.act_no = proofs.act_no
       where proofs.tenant_id = $1 and proofs.waybill_number = each.waybill_number and proofs.kind = 'photo'
@@ -77,6 +85,13 @@ const carriedSql = `
   from unnest($2::text[]) as each (waybill_number)`
 
 const rider = orNull(RiderName, { description: 'The rider who has the parcel.', examples: [null] })
+
+/** Finds the entry of the timeline, newest first, that the act of a picture made: the first of its kind since then. */
+const findMove = ({ row: { timeline } }: TrackedOrder, { event, applied_at }: Picture): number =>
+  timeline.findLastIndex(
+    ({ status_key, happened_at }) => findState(status_key) === stateOf[event] && happened_at >= applied_at,
+  )
+const stateOf: Readonly<Record<string, ReturnType<typeof findState>>> = { delivered: 'done', failed: 'failed' }
 
 /** Shows staff who has a parcel, who had it, and what riders did with it. */
 export const ridersFacet: Facet<Carried> = {
@@ -105,12 +120,19 @@ export const ridersFacet: Facet<Carried> = {
     },
     public: {
       fields: { proofs: Type.Optional(Type.Array(PublicProof, { description: 'Absent without the tracking_code.' })) },
-      view: (found, { row: { waybill_number: waybill }, catalogue }, publicUrl = '') => ({
-        proofs: (found?.pictures ?? []).map(({ id, ...proof }) => ({
+      view: (found, order, publicUrl = '', built: { timeline?: readonly PublicTrackingEvent[] } = {}) => {
+        const { row, catalogue } = order
+        const proofs = (found?.pictures ?? []).map(({ id, applied_at: _, ...proof }) => ({
           ...proof,
-          url: writeProofUrl(publicUrl, catalogue.tenant, catalogue.linkKeys[0] ?? '', waybill, id),
-        })),
-      }),
+          url: writeProofUrl(publicUrl, catalogue.tenant, catalogue.linkKeys[0] ?? '', row.waybill_number, id),
+        }))
+        const moves = (found?.pictures ?? []).map(picture => findMove(order, picture))
+        const timeline = built.timeline?.map((entry, index) => ({
+          ...entry,
+          proofs: proofs.filter((_, at) => moves[at] === index).map(({ event: _, ...proof }) => proof),
+        }))
+        return { proofs, ...(timeline && { timeline }) }
+      },
     },
     internal: { fields: {}, view: (_, { row, catalogue }) => codeInMessages(row, catalogue) },
   },

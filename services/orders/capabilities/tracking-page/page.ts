@@ -39,6 +39,8 @@ export const findStage = (statusKey: string, statuses?: Statuses): Stage => {
 export interface Parcel extends TrackedOrder {
   /** Is the day, YYYY-MM-DD, that was chosen for the next attempt. */
   readonly nextOn?: string | undefined
+  /** Holds the addresses of pictures of the door. */
+  readonly pictures?: readonly string[]
 }
 
 const countStepsDone = (stage: Stage): number => (stage === 'delayed' ? 2 : steps.indexOf(stage as 'booked') + 1)
@@ -74,9 +76,10 @@ ${parcel ? renderBody(language, parcel, code) : `<h1>${words.unknown.title}</h1>
 </html>
 `
   const hash = createHash('sha256').update(style).digest('base64')
+  const origins = new Set(parcel?.pictures?.map(url => /^https?:\/\/[^/]+/.exec(url)?.[0] ?? "'self'"))
   return {
     html,
-    policy: `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    policy: `default-src 'none'; style-src 'sha256-${hash}'; img-src ${['data:', ...origins].join(' ')}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   }
 }
 
@@ -106,7 +109,8 @@ ${writeSteps(language, stage, parcel)}
 ${hasCode ? writeAmount(language, stage, order) : ''}
 <dl>
 ${rows.join('\n')}
-</dl>`
+</dl>
+${(parcel.pictures ?? []).map(url => `<img src="${escapeHtml(url)}" alt="${words.photo}">`).join('\n')}`
 }
 
 /** Lets a phone number be called with one press. */
@@ -186,6 +190,7 @@ li.done::before{background:#1b1b1b;border-color:#1b1b1b}
 .pay{padding:12px 16px;border-left:6px solid var(--company);background:#f4f4f2}
 dl{display:grid;grid-template-columns:auto 1fr;gap:4px 16px;margin:0}
 dt{color:#595959}dd{margin:0}
+img{max-width:100%;margin:16px 0 0;border-radius:8px}
 footer{text-align:center;padding:0 0 24px}
 footer a{display:inline-block;padding:8px 10px;color:#1b1b1b}
 footer a[aria-current]{font-weight:700;text-decoration:none}

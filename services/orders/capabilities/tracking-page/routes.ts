@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { failedAttemptKeys } from '../../core/statuses/statuses.ts'
 import { addToOne } from '../../core/tracking/facets.ts'
 import type { TrackedOrder } from '../../core/tracking/order-rows.ts'
+import { isSigned } from '../../core/tracking/order-view.ts'
 import type { FacetStore, FindOrder } from '../../core/tracking/read-orders.ts'
 import { chooseLanguage, isLanguage } from './languages/choose.ts'
 import { renderPage } from './page.ts'
@@ -20,12 +21,23 @@ export const trackingPageRoutes: FastifyPluginAsyncTypebox<TrackingPageOptions> 
     app.get<{ Params: Named; Querystring: { lang?: unknown } }>(
       path,
       { schema: { hide: true } },
-      async ({ params: { tenant, waybill, code, '*': rest }, query: { lang }, headers }, reply) => {
+      async (request, reply) => {
+        const {
+          params,
+          query: { lang },
+          headers,
+        } = request
+        const { tenant, waybill, code: given, '*': rest } = params
         const language = isLanguage(lang) ? lang : chooseLanguage(headers['accept-language'])
         const find = (number: string) => options.findOrder(tenant, number)
         const order = isTenantId.test(tenant) ? ((await find(waybill)) ?? (await find(trim(waybill)))) : undefined
-        const parcel = order && { ...order, nextOn: await findNextDay(options, order) }
-        const { html, policy } = renderPage(language, parcel, code && trimCode(rest ? `${code}/${rest}` : code))
+        const code = given && trimCode(rest ? `${given}/${rest}` : given)
+        const parcel = order && {
+          ...order,
+          nextOn: await findNextDay(options, order),
+          pictures: await findPictures(options, order, code, request.publicUrl),
+        }
+        const { html, policy } = renderPage(language, parcel, code)
         return reply
           .code(parcel ? 200 : 404)
           .headers({ 'content-security-policy': policy, 'content-language': language, vary: 'accept-language' })
@@ -50,4 +62,18 @@ const findNextDay = async ({ pool, facets }: FacetStore, order: TrackedOrder): P
   const [newest] = shown.instructions ?? []
   const today = new Intl.DateTimeFormat('en-CA', { timeZone: catalogue.timeZone }).format(new Date())
   return newest?.date && newest.attempt === shown.failed_attempts && newest.date >= today ? newest.date : undefined
+}
+
+/** Finds the addresses of the pictures that the signed link shows, as public tracking does. */
+const findPictures = async (
+  { pool, facets }: FacetStore,
+  order: TrackedOrder,
+  code: string | undefined,
+  publicUrl: string,
+): Promise<string[]> => {
+  const { row, catalogue } = order
+  if (!isSigned(catalogue, row.waybill_number, code)) return []
+  const shown: { proofs?: { url: string }[] } = {}
+  await addToOne(facets, query => readInTenant(pool, catalogue.tenant, query), order, 'public', shown, publicUrl)
+  return (shown.proofs ?? []).map(({ url }) => url)
 }

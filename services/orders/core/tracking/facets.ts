@@ -30,7 +30,8 @@ interface Shown<Found> {
 }
 interface ShownInOne<Found> {
   readonly fields: TProperties
-  view(found: Found | undefined, order: TrackedOrder, publicUrl?: string): object
+  /** `built` is the view to which the fields are added; fields of the same name replace its own. */
+  view(found: Found | undefined, order: TrackedOrder, publicUrl?: string, built?: object): object
 }
 
 export type Facets = ReadonlyMap<string, Facet>
@@ -107,6 +108,6 @@ export const addToOne = async <View extends object>(
   const found = await Promise.all(shown.map(facet => readFor(facet, read, catalogue.tenant, [row])))
   return Object.assign(
     view,
-    ...found.map(([facet, map]) => facet.inOne?.[viewer]?.view(map.get(row.waybill_number), order, publicUrl)),
+    ...found.map(([facet, map]) => facet.inOne?.[viewer]?.view(map.get(row.waybill_number), order, publicUrl, view)),
   )
 }

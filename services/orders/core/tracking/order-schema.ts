@@ -15,6 +15,20 @@ export const TrackingEvent = component('TrackingEvent', {
 })
 export type TrackingEvent = Static<typeof TrackingEvent>
 
+/** Describes an entry that anyone may see; a capability adds the pictures for whoever has the tracking_code. */
+export const PublicTrackingEvent = component('PublicTrackingEvent', {
+  ...TrackingEvent.properties,
+  proofs: Type.Array(
+    Type.Object({
+      kind: Type.String({ examples: ['photo'] }),
+      at: Type.String(),
+      url: Type.String({ description: 'Shows the picture, for about an hour.' }),
+    }),
+    { description: 'Pictures of the door; empty without the tracking_code.' },
+  ),
+})
+export type PublicTrackingEvent = Static<typeof PublicTrackingEvent>
+
 /** Describes an entry in the timeline of an order. Merchants' programs rely on TrackingEvent, which stays as it is. */
 export const OrderEvent = component('OrderTimelineEvent', {
   ...TrackingEvent.properties,

@@ -2,7 +2,7 @@ import { readDigits } from '@courier/shared/phone-number.ts'
 import { component, orNull } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { TrackedOrder } from './order-rows.ts'
-import { type OrderView, TrackingEvent } from './order-schema.ts'
+import { type OrderView, PublicTrackingEvent, TrackingEvent } from './order-schema.ts'
 import { isSigned, toOrder, toPublicTimeline } from './order-view.ts'
 
 const signedOnly = { description: 'null without the tracking_code of the link.' }
@@ -10,7 +10,7 @@ const signedText = orNull(Type.String(), signedOnly)
 
 /** Shows anyone who knows a waybill number the masked recipient, and no names of staff. */
 export const PublicTracking = component('PublicTracking', {
-  timeline: Type.Array(TrackingEvent, {
+  timeline: Type.Array(PublicTrackingEvent, {
     description: 'Newest first; the user is the company, the merchant or the customer.',
   }),
   order: Type.Object({
@@ -33,7 +33,7 @@ export const PublicTracking = component('PublicTracking', {
 export const viewForAll = (order: TrackedOrder, code: string | undefined, now: Date): Static<typeof PublicTracking> => {
   const { row, catalogue } = order
   return {
-    timeline: toPublicTimeline(order, now),
+    timeline: toPublicTimeline(order, now).map(event => ({ ...event, proofs: [] })),
     order: mask(
       toOrder(row, catalogue),
       { name: catalogue.company, contact: catalogue.contact },

@@ -11,6 +11,8 @@ export const en = {
   pay: 'Have ready when it arrives',
   /** Precedes the day on which the company tries again. */
   nextOn: 'Next attempt:',
+  /** Describes a picture to who cannot see it. */
+  photo: 'Photo of the door',
   nothingToPay: 'There is nothing to pay.',
   stages: {
     booked: { title: 'Booked', text: 'The sender has booked the parcel. It will be picked up.' },
