@@ -253,13 +253,17 @@ if (browser) {
     await openForm(page, 'deliver')
     await confirm(page)
     await assign([moved], sunil.id)
+    const before = (await readList(nimal)).parcels.find(
+      (each: { waybill_number: string }) => each.waybill_number === edited,
+    ).customer_address
     const change = { customer_address: '77 New Street', reason: 'The customer called.' }
     await fixture.request('PATCH', `/api/staff/order/${edited}`, change, { token: fixture.staffToken })
     await context.setOffline(false)
     await page.getByText('Refused: 1').first().waitFor({ timeout: 30_000 })
     await openParcel(page, edited)
     await page.getByText('77 New Street').waitFor()
-    await page.getByText('The office changed this parcel').waitFor()
+    const both = page.locator('.notice', { hasText: 'The office changed this parcel' })
+    await both.getByText(before).waitFor()
     t.equal(await page.getByRole('link', { name: 'Message' }).getAttribute('href'), 'https://wa.me/94770000101')
     await page.reload()
     await page.locator('.strip a').click()
@@ -296,6 +300,64 @@ if (browser) {
     await waitForSent(page)
     t.equal(await readState(waybill), 'key_13')
     t.equal(await page.getByText(/Refused: [1-9]/).count(), 0)
+  })
+
+  t.test('the right code at the door, typed without a network, is judged once it arrives', async t => {
+    await takeAll()
+    const [waybill = ''] = await give(1, nimal, { cod: 60_000 })
+    const headers = { authorization: `Bearer ${fixture.ordersOptions.serviceToken}` }
+    const { delivery_code } = (await app.inject({ url: `/internal/orders/demo/${waybill}`, headers })).json().data
+    const { context, open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    await waitForWorker(page)
+    await context.setOffline(true)
+    await openParcel(page, waybill)
+    await openForm(page, 'deliver')
+    await page.locator('#code').fill(delivery_code)
+    await confirm(page)
+    await page.waitForTimeout(6_000)
+    await context.setOffline(false)
+    await waitUntil(
+      'the parcel is delivered',
+      () => readState(waybill),
+      state => state === 'key_13',
+    )
+    t.match(await rows('select kind from proofs where waybill_number = $1', [waybill]), [{ kind: 'code' }])
+  })
+
+  t.test('a signature is drawn with a finger, and arrives as a picture', async t => {
+    await takeAll()
+    await fixture.apply(tenantFile({ proof: { ...proof, delivered: 'signature', above_cod: null } }))
+    const [waybill = ''] = await give(1)
+    const { open } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    await openParcel(page, waybill)
+    await openForm(page, 'deliver')
+    t.ok(await page.locator('form .button.primary').isDisabled(), 'the signature is needed')
+    const canvas = page.locator('canvas.signature')
+    await canvas.scrollIntoViewIfNeeded()
+    const { x = 0, y = 0 } = (await canvas.boundingBox()) ?? {}
+    await page.mouse.move(x + 40, y + 40)
+    await page.mouse.down()
+    await page.mouse.move(x + 200, y + 90, { steps: 6 })
+    await page.mouse.up()
+    await shoot(t, page, 'signature')
+    await confirm(page)
+    const readProofs = () => rows('select kind, type, bytes from proofs where waybill_number = $1', [waybill])
+    const [drawn] = await waitUntil('the signature is here', readProofs, ([one]) => one?.type)
+    t.match(drawn, { kind: 'signature', type: 'image/png' })
+    const dark = await page.evaluate<number>(`(async () => {
+      const bytes = Uint8Array.from(atob('${drawn.bytes.toString('base64')}'), char => char.charCodeAt(0))
+      const picture = await createImageBitmap(new Blob([bytes]))
+      const pen = new OffscreenCanvas(picture.width, picture.height).getContext('2d')
+      pen.drawImage(picture, 0, 0)
+      const { data } = pen.getImageData(0, 0, picture.width, picture.height)
+      return data.filter((value, at) => at % 4 === 0 && value < 100).length
+    })()`)
+    t.ok(dark > 300, `${dark} dark pixels`)
+    await fixture.apply(tenantFile({ proof }))
   })
 
   t.test('a photo is made small on the phone, without its metadata, and arrives', async t => {

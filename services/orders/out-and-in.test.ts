@@ -191,12 +191,17 @@ t.test('the service does not start without a capability whose rows matter, and s
   await rows(`insert into tenants select (jsonb_populate_record(tenants, '{"tenant_id": "a-tenant-without-orders"}')).*
     from tenants`)
 
+  await rows(`insert into staff (tenant_id, email, name, role, password_hash)
+    select tenant_id, 'nimal@courier.example', 'Nimal Rider', 'rider', '' from tenants where tenant_id = 'demo'`)
+  const given = { waybill_numbers: ['DM70000042'], rider: 'Nimal Rider' }
+  t.equal((await send('POST', '/api/staff/order/assign', given, { token })).status, 200)
   const first = await start('none')
   t.match(first, { status: 1, level: 60 })
   const remedies = {
     people: /people log in.*before you leave it out, let merchants deactivate their people/,
     failures: /parcels whose delivery failed wait.*before you leave it out, move these parcels on/,
     'customer-actions': /requests of customers wait.*before you leave it out, let staff decide them/,
+    riders: /riders have parcels.*before you leave it out, take the parcels from their riders/,
     feed: /webhooks of merchants expect.*before you leave it out, let merchants disable or delete them/,
   }
   for (const [name, sentence] of Object.entries(remedies)) {
@@ -221,6 +226,7 @@ t.test('the service does not start without a capability whose rows matter, and s
   )
   t.equal((await request('PATCH', `/api/public/merchant/webhook/${body.data.id}`, { state: 'disabled' })).status, 200)
   await rows('update merchant_people set is_active = false')
+  t.equal((await send('POST', '/api/staff/order/unassign', { waybill_numbers: ['DM70000042'] }, { token })).status, 200)
   t.match(await start('none'), { status: 'listens' }, 'the ways out are the true ones')
 
   await deliver('DM70000043')

@@ -1,7 +1,10 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { deactivateStaff } from '../../core/access/staff-commands.ts'
+import type { Tx } from '../../core/database/tables.ts'
 import { makeJpeg, ridersFixture } from '../../test/riders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
+import { deleteOldProofs } from './proofs.ts'
 
 const proof = { delivered: 'photo', above_cod: 10_000, failed: 'none' }
 const fixture = await ridersFixture(t, { file: tenantFile({ proof }) })
@@ -147,8 +150,17 @@ t.test('a proof that the company wants is asked, checked, stripped and shown to 
   }
   t.notOk('proofs' in (await track()), 'without the code of the link nobody sees a picture')
   t.notOk('proofs' in (await track('wrong-code1')))
-  const [picture] = (await track(details.tracking_code)).proofs
+  const { proofs, timeline } = await track(details.tracking_code)
+  const [picture] = proofs
   t.match(picture, { kind: 'photo', event: 'delivered' })
+  t.match(timeline[0], { status: { key: 'key_13' }, proofs: [{ kind: 'photo', at: picture.at }] })
+  t.ok(timeline.slice(1).every((entry: { proofs: object[] }) => entry.proofs.length === 0))
+  const page = (link: string) => app.inject({ url: `/t/demo/${waybill}/${link}` })
+  const signed = await page(details.tracking_code)
+  const [, shownUrl = ''] = /<img src="([^"]+)"/.exec(signed.body) ?? []
+  t.match(await app.inject({ url: new URL(shownUrl, 'http://127.0.0.1').pathname }), { statusCode: 200 })
+  t.match(signed.headers, { 'content-security-policy': /img-src data: 'self';/ })
+  t.notMatch((await page('wrong-code1')).body, /<img/)
   const path = new URL(picture.url, 'http://127.0.0.1').pathname
   t.match(await app.inject({ url: path }), { statusCode: 200, headers: { 'content-type': 'image/jpeg' } })
   t.strictSame((await app.inject({ url: `${path.slice(0, -1)}${path.endsWith('A') ? 'B' : 'A'}` })).statusCode, 404)
@@ -158,6 +170,41 @@ t.test('a proof that the company wants is asked, checked, stripped and shown to 
   const reason = 'The camera is broken'
   t.match(await act(nimal, 'deliver', without, { ...paid, proof: { without: reason } }), { outcome: 'done' })
   t.match((await readStaff(without)).rider_acts[0], { without: reason })
+})
+
+t.test('housekeeping deletes proofs that are older than the company keeps them, and nothing else', async t => {
+  await apply(tenantFile({ proof: { ...proof, keep_days: 30 } }))
+  const [old, young] = [await give(), await give()]
+  const photo = makeJpeg().toString('base64')
+  for (const waybill of [old, young])
+    t.match(await act(nimal, 'deliver', waybill, { cod: 4500, amount: 4500, proof: { photo } }), { outcome: 'done' })
+  const age = `update rider_acts set received_at = received_at - make_interval(days => $2) where waybill_number = $1`
+  await rows(age, [old, 31])
+  await rows(age, [young, 29])
+  const sweep = () => inTenant(pool, 'demo', (tx: Tx) => deleteOldProofs(tx, 'demo'))
+  t.equal(await sweep(), 1)
+  t.equal(await sweep(), 0)
+  t.strictSame((await staffGet(`/order/${old}/proofs`)).body.data, [])
+  t.match((await staffGet(`/order/${young}/proofs`)).body.data, [{ type: 'image/jpeg' }])
+  t.match((await readStaff(old)).rider_acts, [{ kind: 'deliver' }], 'the act stays')
+  await apply(tenantFile({ proof }))
+})
+
+t.test('a part of a parcel is delivered for a part of its COD, with a reason', async t => {
+  const waybill = await give()
+  const { parcels } = await readList(nimal)
+  t.match(
+    parcels.find((each: { waybill_number: string }) => each.waybill_number === waybill),
+    { can_deliver_partly: true },
+  )
+  const part = { cod: 4500, amount: 2000, partly: true }
+  t.match(await act(nimal, 'deliver', waybill, part), { code: 'amount' })
+  t.match(await act(nimal, 'deliver', waybill, { ...part, reason: 'One of two shoes' }), { outcome: 'done' })
+  t.match(await readStaff(waybill), { status: { key: 'key_14' } })
+  const [line] = await rows(`select cod::float8 from money_lines where waybill_number = $1 and kind = 'delivered'`, [
+    waybill,
+  ])
+  t.strictSame(line, { cod: 2000 })
 })
 
 t.test('five wrong codes at the door block it until the office decides', async t => {
