@@ -10,6 +10,7 @@ import { Registry } from 'prom-client'
 import { describeApi } from './api.ts'
 import { capabilities as all, guardMoves } from './capabilities.ts'
 import type { Audience, Capabilities, Capability, Started } from './capability.ts'
+import type { RightPassword } from './core/access/login.ts'
 import { admitMerchants, limitVisitors } from './core/access/merchant.ts'
 import { merchantListRoutes } from './core/access/merchant-list.ts'
 import { programTokenRoutes } from './core/access/program-token-routes.ts'
@@ -78,6 +79,13 @@ const joinPoints = (loaded: Capabilities, started: readonly Started[]) => ({
   inMessages: [...loaded.values()].flatMap(({ inMessages }) => inMessages ?? []),
   filters: Object.assign({}, ...[...loaded.values()].map(({ filters }) => filters)),
   cash: [...loaded.values()].find(({ cash }) => cash)?.cash,
+  checkLogin: async (login: RightPassword) => {
+    for (const { checkLogin } of started) {
+      const refusal = await checkLogin?.(login)
+      if (refusal) return refusal
+    }
+    return undefined
+  },
   onChanged: (tenant: string): void => {
     for (const { onChanged } of started) onChanged?.(tenant)
   },

@@ -5,6 +5,7 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import type { Command } from 'commander'
 import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
+import type { CheckLogin } from './core/access/login.ts'
 import type { Merchant } from './core/access/merchant.ts'
 import type { MissingRate } from './core/catalogue/price-parcels.ts'
 import type { Tx } from './core/database/tables.ts'
@@ -30,6 +31,8 @@ export interface Started {
   readonly onChanged?: (tenant: string) => void
   /** Runs after a merchant's batch or quote was refused because its rate card lacks combinations of cities. */
   readonly onRefused?: (merchant: Pick<Merchant, 'tenant' | 'merchantId'>, missing: readonly MissingRate[]) => void
+  /** Runs after a right password: says what else a login lacks. */
+  readonly checkLogin?: CheckLogin
   /** Ends what started on its own, once the application takes no more requests. */
   readonly close?: () => Promise<unknown>
   /** Lists what is closed after the workers, such as connections. */

@@ -6,7 +6,7 @@ import { createSlices } from '@courier/shared/work-slices.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
-import { createLogins, type LoginLimits } from './core/access/login.ts'
+import { type CheckLogin, createLogins, type LoginLimits } from './core/access/login.ts'
 import type { Merchant } from './core/access/merchant.ts'
 import { createTokenReader } from './core/access/tokens.ts'
 import { createBatchWriter } from './core/booking/batch-writer.ts'
@@ -44,6 +44,12 @@ export interface CoreOptions extends Edge {
   login: LoginLimits
   /** Seals secrets of capabilities. undefined: WEBHOOK_KEYS is not set. */
   keyring: Keyring | undefined
+  /** Sends invitations. undefined: they are shown to be copied. */
+  smtpUrl?: string | undefined
+  /** Is the sender of invitations. */
+  mailFrom?: string | undefined
+  /** Holds SIGN_IN_PROVIDERS, which is valid. */
+  signInProviders?: string | undefined
   /** Allows webhooks to http addresses and private networks. */
   allowsPrivate: boolean
 }
@@ -56,6 +62,7 @@ export interface Points {
   readonly inMessages: readonly SnapshotPoint[]
   /** undefined: no capability books what recipients pay. */
   readonly cash: CashPoint | undefined
+  readonly checkLogin: CheckLogin
   readonly onChanged: (tenant: string) => void
   readonly onRefused: (merchant: Pick<Merchant, 'tenant' | 'merchantId'>, missing: readonly MissingRate[]) => void
 }
@@ -91,7 +98,7 @@ export const createCore = (options: CoreOptions, registry: Registry, points: Poi
     findCaller: createTokenReader(pool),
     openWholeList: createWholeLists(store),
     nextSlice: createSlices(),
-    logins: createLogins(pool, options.login),
+    logins: createLogins(pool, options.login, points.checkLogin),
     numbers,
     history,
     writeBatch: createBatchWriter(pool, tracer),

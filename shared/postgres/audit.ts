@@ -34,8 +34,10 @@ export type Action =
   | `database.${'restored'}`
   | `merchant.${'logged_in' | 'logged_out'}`
   | `staff.${'added' | 'role_changed' | 'password_changed' | 'deactivated' | 'logged_in' | 'logged_out'}`
+  | `staff.${'reactivated' | 'invited' | 'sign_in_reset'}`
+  | `second_factor.${'set_up' | 'confirmed' | 'recovered'}`
   | `order.${'status_changed' | 'edited' | 'taken_back' | 'instructed'}`
-  | `person.${'added' | 'changed'}`
+  | `person.${'added' | 'changed' | 'invited'}`
   | `recipient.${'read'}`
   | `request.${'accepted' | 'declined'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`

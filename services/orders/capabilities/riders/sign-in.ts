@@ -9,7 +9,7 @@ import { revokeToken } from '@courier/shared/postgres/tokens.ts'
 import { orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { generate } from 'lean-qr'
+import { drawQr } from '../../core/access/qr.ts'
 import { readRoles, type StaffRow } from '../../core/access/queries.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
@@ -121,9 +121,3 @@ const phonesSql = `
   where tokens.tenant_id = $1 and tokens.staff_id = $2::bigint and from_login and revoked_at is null
     and tokens.expires_at > now()
   order by created_at desc limit 100`
-
-const drawQr = (text: string): string[] => {
-  const code = generate(text)
-  const line = (y: number) => Array.from({ length: code.size }, (_, x) => Number(code.get(x, y))).join('')
-  return Array.from({ length: code.size }, (_, y) => line(y))
-}

@@ -62,7 +62,7 @@ export const addLogin = <Row extends Account>(
     const tenant = readTenant(request)
     // An impossible tenant id gets the response of an unknown tenant, and no throttle counts it.
     if (!isTenantId.test(tenant)) throw refuseLogin()
-    const body = request.body as { email: string; password: string }
+    const body = request.body as { email: string; password: string; code?: string }
     const login = { tenant, network: readAddress(request), requestId: request.id, ...body }
     const { token, expiresAt, account } = await logIn(logins, accounts, login)
     const { merchant_id, staff_id } = accounts.toHolder(account)

@@ -1,7 +1,7 @@
 import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import { rateLimited } from '@courier/shared/edge/limits.ts'
-import { invalid } from '@courier/shared/errors/errors.ts'
-import { audit } from '@courier/shared/postgres/audit.ts'
+import { type HttpError, invalid } from '@courier/shared/errors/errors.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant, withoutDoubt } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
@@ -48,12 +48,24 @@ const maxWaiting = 512
  */
 const maxChecks = { network: 1, account: 1, tenant: 2, process: 2 }
 
+/** Describes a login whose password is right. */
+export interface RightPassword {
+  readonly tenant: string
+  readonly holder: Holder
+  readonly code: string | undefined
+  readonly requestId: string | undefined
+}
+
+/** Returns the response to a login that counts as a wrong one, and undefined for a right one; throws other refusals. */
+export type CheckLogin = (login: RightPassword) => Promise<HttpError | undefined>
+
 /**
  * Creates the dependencies of logins. Merchants and staff share them, which limits how many passwords are hashed at
  * once.
  */
-export const createLogins = (pool: pg.Pool, limits: LoginLimits) => ({
+export const createLogins = (pool: pg.Pool, limits: LoginLimits, checkLogin: CheckLogin) => ({
   pool,
+  checkLogin,
   tokenSeconds: { merchant: limits.tokenDays * 86_400, staff: limits.staffHours * 3_600 },
   throttle: createLoginThrottle(limits.triesPerEmail, limits.triesPerAddress),
   isPassword: createPasswordCheck(),
@@ -66,6 +78,8 @@ interface Login {
   readonly tenant: string
   readonly email: string
   readonly password: string
+  /** Is for `checkLogin`, which may want more than a password. */
+  readonly code?: string | undefined
   /** Identifies the network that the request came from. */
   readonly network: string
   readonly requestId?: string | undefined
@@ -92,43 +106,66 @@ const wrongCredentials = 'These credentials do not match our records.'
 export const refuseLogin = () => invalid({ email: [wrongCredentials] }, { message: wrongCredentials })
 
 /** Creates a token for the account with that e-mail address and password. Throws the error response of a refusal. */
-export const logIn = async <Row extends Account>(logins: Logins, accounts: Accounts<Row>, login: Login) => {
+export const logIn = async <Row extends Account>(logins: Logins, accounts: Accounts<Row>, login: Login) =>
+  issueToken(logins, accounts, login, await checkPassword(logins, accounts, login))
+
+/** Returns the account with that e-mail address and password. Throws the error response of a refusal. */
+export const checkPassword = <Row extends Account>(
+  logins: Omit<Logins, 'tokenSeconds'>,
+  accounts: Accounts<Row>,
+  login: Login,
+): Promise<Row> => {
   const keys = listKeys(accounts.kind, login)
-  const account = await logins.inTurn(keys, () => check(logins, accounts, login, keys)).catch(refuseBusy(tooMany))
-  return issueToken(logins, accounts, login, account)
+  return logins.inTurn(keys, () => check(logins, accounts, login, keys)).catch(refuseBusy(tooMany))
 }
 
 /** Matches no password, and takes as long to check as an account's hash. */
 const dummyHash = `argon2id$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 const check = async <Row extends Account>(
-  { pool, throttle, isPassword }: Logins,
+  { pool, throttle, isPassword, checkLogin }: Omit<Logins, 'tokenSeconds'>,
   accounts: Accounts<Row>,
-  { tenant, email, password }: Login,
+  { tenant, email, password, code, requestId }: Login,
   keys: ReturnType<typeof listKeys>,
 ): Promise<Row> => {
   const retryAfterSeconds = throttle.secondsSpent(keys)
   if (retryAfterSeconds > 0) throw rateLimited(retryAfterSeconds)
   const account = await inTenant(pool, tenant, (tx: Tx) => accounts.find(tx, tenant, email, false)).catch(withoutDoubt)
   const isCorrect = await isPassword(password, account?.is_active ? account.password_hash : dummyHash)
-  throttle.count(keys, isCorrect)
-  if (!isCorrect || !account) throw refuseLogin()
+  const refusal =
+    isCorrect && account
+      ? await checkLogin({ tenant, holder: accounts.toHolder(account), code, requestId })
+      : refuseLogin()
+  throttle.count(keys, !refusal)
+  if (refusal || !account) throw refusal
   return account
 }
 
 const issueToken = <Row extends Account>(
-  { pool, tokenSeconds }: Logins,
-  { kind, find, toHolder, nameActor }: Accounts<Row>,
+  logins: Logins,
+  accounts: Accounts<Row>,
   { tenant, email, requestId }: Login,
   { password_hash }: Row,
 ) =>
-  inTenant(pool, tenant, async (tx: Tx) => {
-    const account = await find(tx, tenant, email, true)
+  inTenant(logins.pool, tenant, async (tx: Tx) => {
+    const account = await accounts.find(tx, tenant, email, true)
     // Somebody changed the password or deactivated the account meanwhile.
     if (!account?.is_active || account.password_hash !== password_hash) throw refuseLogin()
-    const holder = { ...toHolder(account), from_login: true }
-    const end = sql<Date>`now() + make_interval(secs => ${tokenSeconds[kind]})`
-    const { id: tokenId, token, expiresAt } = await createToken(tx, tenant, holder, end)
-    await audit(tx, tenant, { kind, name: nameActor(account), tokenId, requestId }, `${kind}.logged_in`, tokenId)
-    return { token, expiresAt, account }
+    const { kind, toHolder, nameActor } = accounts
+    const by = { kind, name: nameActor(account), requestId }
+    return { ...(await startSession(tx, tenant, logins.tokenSeconds[kind], toHolder(account), by)), account }
   })
+
+/** Creates the token of a login, whose holder the caller has locked. */
+export const startSession = async (
+  tx: Tx,
+  tenant: string,
+  seconds: number,
+  holder: Holder,
+  by: Actor & { kind: 'merchant' | 'staff' },
+) => {
+  const end = sql<Date>`now() + make_interval(secs => ${seconds})`
+  const { id: tokenId, token, expiresAt } = await createToken(tx, tenant, { ...holder, from_login: true }, end)
+  await audit(tx, tenant, { ...by, tokenId }, `${by.kind}.logged_in`, tokenId)
+  return { token, expiresAt }
+}

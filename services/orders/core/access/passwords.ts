@@ -15,6 +15,10 @@ export const hashPassword = async (password: string): Promise<string> => {
   return `argon2id$${salt.toString('base64url')}$${(await derive(password, salt)).toString('base64url')}`
 }
 
+/** Returns a hash that no password has, for people who have yet to set one or sign in by other means. */
+export const matchNoPassword = (): string =>
+  `argon2id$${randomBytes(16).toString('base64url')}$${randomBytes(32).toString('base64url')}`
+
 export const isPassword = async (password: string, stored: string): Promise<boolean> => {
   const [, salt = '', hash = ''] = stored.split('$')
   const derived = await derive(password, Buffer.from(salt, 'base64url'))

@@ -47,7 +47,7 @@ const LoggedInResponse = component('LoggedIn', {
   user: User,
 })
 
-const accounts: Accounts<MerchantLogin> = {
+export const merchantAccounts: Accounts<MerchantLogin> = {
   kind: 'merchant',
   find: findMerchantLogin,
   toHolder: ({ merchant_id, person }) => ({ merchant_id, person_id: person?.id ?? null }),
@@ -62,7 +62,7 @@ export const loginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (app, {
     body: Credentials,
     success: LoggedInResponse,
   }
-  addLogin(app, logins, accounts, schema, login => ({ user: toUser(login, login.person?.role ?? 'owner') }))
+  addLogin(app, logins, merchantAccounts, schema, login => ({ user: toUser(login, login.person?.role ?? 'owner') }))
 }
 
 export const userRoutes: FastifyPluginAsyncTypebox<SessionOptions> = async (app, options) => {

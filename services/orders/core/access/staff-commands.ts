@@ -2,7 +2,7 @@ import { UsageError } from '@courier/shared/cli/command-line.ts'
 import * as commands from '@courier/shared/cli/token-commands.ts'
 import { type StaffRole, staffRoles } from '@courier/shared/contract/staff-roles.ts'
 import { isBadText } from '@courier/shared/errors/field-errors.ts'
-import { type Action, audit, operator } from '@courier/shared/postgres/audit.ts'
+import { type Action, type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -66,23 +66,38 @@ export const addStaff = async (pool: pg.Pool, request: NewStaff, password: strin
   await commands.requireTenant(pool, tenant)
   const password_hash = await hashPassword(password)
   return inTenant(pool, tenant, async (tx: Tx) => {
-    await refuseTakenName(tx, tenant, email, name)
-    const [added] = await query<StaffRow>(tx)`
-      insert into staff (tenant_id, email, name, role, roles, password_hash)
-      values (${tenant}, ${email}, ${name}, ${held.role}, ${held.roles}, ${password_hash})
-      on conflict (tenant_id, email) do update set name = excluded.name, role = excluded.role, roles = excluded.roles,
-        password_hash = excluded.password_hash, is_active = true where not staff.is_active
-      returning staff.*`
-    if (!added) throw new UsageError(`the member of staff ${email} already exists`)
-    await audit(tx, tenant, operator(), 'staff.added', [name, ...held.roles])
+    const added = await insertStaff(tx, tenant, { email, name, roles: held.roles, password_hash }, operator())
+    if ('sentence' in added) throw new UsageError(added.sentence)
     return toView(tenant, added)
   })
 }
 
-const refuseTakenName = async (tx: Tx, tenant: string, email: string, name: string): Promise<void> => {
+interface StaffMember {
+  readonly email: string
+  readonly name: string
+  readonly roles: readonly StaffRole[]
+  readonly password_hash: string
+}
+
+/** Does the same in a transaction; returns the field that another member of staff has, and a sentence about it. */
+export const insertStaff = async (
+  tx: Tx,
+  tenant: string,
+  { email, name, roles, password_hash }: StaffMember,
+  by: Actor,
+): Promise<StaffRow | { field: 'name' | 'email'; sentence: string }> => {
   const [other] = await query<{ email: string }>(tx)`
     select email from staff where tenant_id = ${tenant} and name = ${name} and email <> ${email}`
-  if (other) throw new UsageError(`${other.email} of tenant ${tenant} already has the name ${name}`)
+  if (other) return { field: 'name', sentence: `${other.email} of tenant ${tenant} already has the name ${name}` }
+  const [added] = await query<StaffRow>(tx)`
+    insert into staff (tenant_id, email, name, role, roles, password_hash)
+    values (${tenant}, ${email}, ${name}, ${roles[0]}, ${roles}, ${password_hash})
+    on conflict (tenant_id, email) do update set name = excluded.name, role = excluded.role, roles = excluded.roles,
+      password_hash = excluded.password_hash, is_active = true where not staff.is_active
+    returning staff.*`
+  if (!added) return { field: 'email', sentence: `the member of staff ${email} already exists` }
+  await audit(tx, tenant, by, 'staff.added', [name, ...roles])
+  return added
 }
 
 /** Changes roles, in both services within 5 seconds. Throws UsageError for an unknown tenant or member of staff. */

@@ -32,10 +32,11 @@ const held = {
   roles: Type.Array(Role, { maxItems: staffRoles.length }),
 }
 
-const StaffLogin = Type.Object(loginFields, {
-  title: 'StaffLogin',
-  examples: [{ email: 'dispatcher@courier.example', password: 'a-long-password' }],
-})
+const code = Type.String({ maxLength: 40, description: 'The second factor, where the company asks for one.' })
+const StaffLogin = Type.Object(
+  { ...loginFields, code: Type.Optional(code) },
+  { title: 'StaffLogin', examples: [{ email: 'dispatcher@courier.example', password: 'a-long-password' }] },
+)
 
 export const LoggedInStaff = component('LoggedInStaff', {
   message: Type.Literal('success'),
@@ -59,7 +60,7 @@ const CurrentStaff = component('CurrentStaff', {
 })
 type CurrentStaff = Static<typeof CurrentStaff>
 
-const accounts: Accounts<StaffRow> = {
+export const staffAccounts: Accounts<StaffRow> = {
   kind: 'staff',
   find: findStaffLogin,
   toHolder: ({ staff_id, name: staff_name }) => ({ staff_name, staff_id }),
@@ -75,7 +76,7 @@ export const staffLoginRoutes: FastifyPluginAsync<{ logins: Logins }> = async (a
     body: StaffLogin,
     success: LoggedInStaff,
   }
-  addLogin(app, logins, accounts, schema, row => {
+  addLogin(app, logins, staffAccounts, schema, row => {
     const { name, email, role } = row
     return { staff: { name, email, role, roles: [...readRoles(row)] } }
   })
