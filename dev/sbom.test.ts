@@ -18,6 +18,7 @@ const sbom = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']
 /** Lists the licences under which a closed product may ship a package, with its notice. */
 const permissive = [
   'MIT',
+  'MIT-0',
   'ISC',
   'Apache-2.0',
   'BSD-2-Clause',

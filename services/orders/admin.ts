@@ -27,7 +27,7 @@ const withPool = openPool('orders admin', () => settings().ORDERS_DATABASE_URL)
 const program = new Command('orders').description("The operator's commands of the orders service.")
 
 /** Lists commands that use no capability: loading these would take most of the time of such a command. */
-const withoutCapabilities = ['migrate', 'token', 'staff', 'merchant', 'audit', 'archive', 'tracking-keys']
+const withoutCapabilities = ['migrate', 'token', 'merchant', 'audit', 'archive', 'tracking-keys']
 /** Are all capabilities, whatever the service leaves out: a command cares for the rows that it finds. */
 const loaded = await loadCapabilities<Capability>(
   all,

@@ -31,6 +31,17 @@ const core = await listOperations('none')
 /** Lists each capability's own operations. The tracking page and the commands of restoring are in no document. */
 const operations: Record<Name, string[]> = {
   people: ['GET shop/person', 'POST shop/person', 'PATCH shop/person/{id}'],
+  'sign-in': [
+    ...['GET', 'POST'].map(method => `${method} /api/staff/people`),
+    'PATCH /api/staff/people/{staff_id}',
+    ...['invite', 'reset', 'sessions/end'].map(what => `POST /api/staff/people/{staff_id}/${what}`),
+    'GET /api/staff/people/{staff_id}/sessions',
+    ...['shop', '/api/staff'].flatMap(side => [
+      ...[`GET ${side}/sessions`, `POST ${side}/sessions/end`, `GET ${side}/sign-in/methods`],
+      `POST ${side}/sign-in/password`,
+    ]),
+    ...['POST shop/person/{id}/invite', 'POST /api/staff/sign-in/second-factor'],
+  ],
   labels: [
     ...['GET shop/order/{waybill}/label', 'POST shop/order/labels'],
     ...['GET /api/staff/order/{waybill}/label', 'POST /api/staff/order/labels', 'POST /api/staff/order/run-sheet'],

@@ -84,6 +84,7 @@ export const capabilities = {
   reports: { load: async () => (await import('./capabilities/reports/capability.ts')).reports },
   'rate-gaps': { load: async () => (await import('./capabilities/rate-gaps/capability.ts')).rateGaps },
   agents: { load: async () => (await import('./capabilities/agents/capability.ts')).agents },
+  'sign-in': { load: async () => (await import('./capabilities/sign-in/capability.ts')).signIn },
   restoring: { load: async () => (await import('./capabilities/restoring/capability.ts')).restoring },
 } as const satisfies Readonly<Record<string, Listed<Capability>>>
 

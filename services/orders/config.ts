@@ -81,6 +81,23 @@ const properties = {
     description: 'true allows webhooks to http addresses and private networks, for development',
     must: 'be true or false',
   }),
+  SMTP_URL: Type.Optional(
+    Type.String({
+      secret: true,
+      maxLength: 2048,
+      pattern: '^smtps?://[^\\s]+$',
+      description: 'the mail server that sends invitations; without it their links are shown to be copied',
+      must: 'be a URL such as smtps://user:password@mail.example:465',
+    }),
+  ),
+  MAIL_FROM: Type.Optional(
+    Type.String({
+      maxLength: 320,
+      pattern: '^[^@\\s]+@[^@\\s]+$',
+      description: 'the sender of invitations; without it courier@ and the host of PUBLIC_URL',
+      must: 'be an e-mail address',
+    }),
+  ),
   PORTAL_ORIGINS: Origins(
     'the origins of the staff console, whose requests to /api/staff/ are allowed; without it NOTIFIER_PORT on this machine',
   ),

@@ -51,6 +51,8 @@ const { app, relay, workers, clients } = await createOrders({
   portalOrigins: portalOrigins(settings),
   tracer,
   keyring,
+  smtpUrl: settings.SMTP_URL,
+  mailFrom: settings.MAIL_FROM,
   allowsPrivate: settings.WEBHOOK_PRIVATE_ADDRESSES === 'true',
   login: {
     tokenDays: settings.LOGIN_TOKEN_DAYS,

@@ -16,7 +16,7 @@ const table: [roles: string[], operations: string[]][] = [
   ],
   [
     [...everyone, 'rider'],
-    ['getCurrentStaff', 'logOutStaff'],
+    ['getCurrentStaff', 'logOutStaff', 'listMySessions', 'endMySessions'],
   ],
   [
     ['admin', 'rider'],
@@ -81,6 +81,8 @@ const table: [roles: string[], operations: string[]][] = [
       'subscribeChannel',
       'resumeChannel',
       'syncTemplates',
+      ...['listStaffPeople', 'addStaffPerson', 'changeStaffPerson', 'inviteStaffPerson', 'resetStaffSignIn'],
+      ...['listStaffSessions', 'endStaffSessions'],
     ],
   ],
 ]

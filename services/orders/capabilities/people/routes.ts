@@ -10,7 +10,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { loginFields } from '../../core/access/login-routes.ts'
 import { type Merchant, merchantIn, refuseRoles } from '../../core/access/merchant.ts'
-import { hashPassword } from '../../core/access/passwords.ts'
+import { hashPassword, matchNoPassword } from '../../core/access/passwords.ts'
 import { OneLineName } from '../../core/access/program-token-routes.ts'
 import { personRoles, selectMerchants } from '../../core/access/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
@@ -40,7 +40,7 @@ const Person = component('Person', {
   created_at: orNull(Time()),
 })
 const NewPerson = Type.Object(
-  { name: OneLineName, email: loginFields.email, role: Role, password: Password },
+  { name: OneLineName, email: loginFields.email, role: Role, password: Type.Optional(Password) },
   { title: 'NewPerson', additionalProperties: false },
 )
 const PersonChange = Type.Object(
@@ -70,14 +70,20 @@ export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   const addPersonSchema = {
     operationId: 'addPerson',
     summary: 'Add a person',
-    description: 'The person logs in with the e-mail address and the password, which you hand over.',
+    description:
+      'The person logs in with the e-mail address and the password, which you hand over. Without one, invite the person.',
     body: NewPerson,
     response: { 201: Type.Object({ message: Type.String({ examples: [added] }), data: Person }) },
   }
   app.post('/person', { ...refusesKeys, schema: addPersonSchema }, async ({ merchant, body, log }, reply) => {
     const { role, password } = body
     const [name, email] = [body.name.trim(), body.email.trim().toLowerCase()]
-    const person = { name, email, role, passwordHash: await hashPassword(password) }
+    const person = {
+      name,
+      email,
+      role,
+      passwordHash: password === undefined ? matchNoPassword() : await hashPassword(password),
+    }
     const row = await inTenant(pool, merchant.tenant, (tx: Tx) => addPerson(tx, merchant, person))
     log.info({ person_id: row.person_id }, 'person.added')
     reply.code(201)

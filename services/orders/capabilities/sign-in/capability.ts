@@ -1,0 +1,79 @@
+import { print, printJson, UsageError } from '@courier/shared/cli/command-line.ts'
+import type { WithPool } from '@courier/shared/cli/operator-commands.ts'
+import { requireTenant } from '@courier/shared/cli/token-commands.ts'
+import { audit, operator } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { Command } from 'commander'
+import type pg from 'pg'
+import type { Capability } from '../../capability.ts'
+import { findStaffLogin } from '../../core/access/queries.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { signInPart } from './company.ts'
+import { entryRoutes } from './entry-routes.ts'
+import { createMailer, deleteOldInvitations, makeInvitation } from './invitations.ts'
+import { merchantInvitationRoutes, staffPeopleRoutes } from './people-routes.ts'
+import { checkLogins, opensFactor, resetSecondFactor, rotateFactors } from './second-factor.ts'
+import { merchantSessionRoutes, staffSessionRoutes } from './sessions.ts'
+
+/** Lets people in without a shell, and out at once (docs/operators/sign-in.md). */
+export const signIn: Capability = {
+  start: core => {
+    const mailer = createMailer(core)
+    const options = { ...core, mailer, listProviders: () => [] }
+    return {
+      routes: {
+        staff: async app => {
+          await app.register(staffPeopleRoutes, options)
+          await app.register(staffSessionRoutes, core)
+        },
+        account: async app => {
+          await app.register(merchantInvitationRoutes, options)
+          await app.register(merchantSessionRoutes, core)
+        },
+        public: async app => void (await app.register(entryRoutes, options)),
+      },
+      checkLogin: checkLogins(core.pool, core.keyring),
+      clients: mailer ? [mailer] : [],
+    }
+  },
+  company: signInPart,
+  housekeeping: [deleteOldInvitations],
+  rotateKeys: rotateFactors,
+  opensNewest: opensFactor,
+  addCommands: (program, withPool) => addRecovery(program, withPool),
+}
+
+interface Recovery {
+  readonly tenant: string
+  readonly email: string
+}
+
+/** Makes a link that signs a member of staff in once, even where only the provider may, and resets their sign-in. */
+const recover = async (pool: pg.Pool, { tenant, email }: Recovery): Promise<string> => {
+  await requireTenant(pool, tenant)
+  return inTenant(pool, tenant, async (tx: Tx) => {
+    const row = await findStaffLogin(tx, tenant, email, false)
+    if (!row?.is_active) throw new UsageError(`the tenant ${tenant} has no active member of staff ${email}`)
+    const by = operator()
+    await resetSecondFactor(tx, tenant, row, by)
+    await audit(tx, tenant, by, 'staff.invited', row.name)
+    return (await makeInvitation(tx, tenant, { column: 'staff_id', id: row.staff_id }, by, true)).code
+  })
+}
+
+const addRecovery = (program: Command, withPool: WithPool): void => {
+  const staff = program.commands.find(each => each.name() === 'staff')
+  staff
+    ?.command('recover')
+    .description('make a link that signs a member of staff in once; their second factor is forgotten')
+    .requiredOption('--tenant <id>', 'the tenant')
+    .requiredOption('--email <email>', 'the e-mail address of the member of staff')
+    .option('--console <url>', 'the address of the console', 'http://127.0.0.1:3001/portal/')
+    .option('--json', 'print JSON', false)
+    .action(async ({ json, console: page, ...request }) => {
+      const code = await withPool(pool => recover(pool, request))
+      const url = `${page.replace(/\/?$/, '/')}#/password/${request.tenant}/${code}`
+      if (json) printJson({ url })
+      else print(`Within 72 hours, this link works once:\n${url}`)
+    })
+}
