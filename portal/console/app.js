@@ -17,6 +17,7 @@ import { Messages } from './screens/messages.js'
 import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
 import { Payouts } from './screens/payouts.js'
+import { People } from './screens/people.js'
 import { Riders } from './screens/riders.js'
 import { Scan } from './screens/scan.js'
 import { Templates } from './screens/templates.js'
@@ -40,6 +41,7 @@ const screens = {
   corrections: { Screen: Corrections, needs: 'listCorrections' },
   merchants: { Screen: Merchants, needs: 'listMerchants' },
   gaps: { Screen: Gaps, needs: 'listRateGaps' },
+  people: { Screen: People, needs: 'listMySessions' },
 }
 
 const find = instead(event => {

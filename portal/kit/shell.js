@@ -6,6 +6,7 @@ import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
 import { borrowSession, changeSession, may, useSession } from './session.js'
 import { SignIn } from './sign-in.js'
+import { LinkPage, readLink } from './sign-in-links.js'
 
 /**
  * Maps the first part of the address after `#/` to a screen; any other address opens the first screen. A screen is not
@@ -110,13 +111,21 @@ const App = (/** @type {{ face: Face }} */ { face }) => {
   const route = useHash(screens)
   const [, setShown] = useState(getLanguage())
   const [error, setError] = useState(/** @type {any} */ (undefined))
+  const [link, setLink] = useState(readLink)
+  const [opened, setOpened] = useState(/** @type {{ notice?: string, error?: any }} */ ({}))
   // Reads who is signed in before anything is shown.
   useEffect(() => {
-    if (token && !me) readMe().then(me => changeSession({ me }), setError)
+    if (token && !me && !link) readMe().then(me => changeSession({ me }), setError)
   }, [token])
   const onLanguage = (/** @type {string} */ name) => setLanguage(name).then(() => setShown(name))
+  if (link)
+    return html`<${LinkPage} link=${link} readMe=${readMe} onDone=${(/** @type {object} */ result) => {
+      setOpened(result)
+      setLink(undefined)
+    }} /><${Waiting} />`
   if (!me)
-    return html`<${SignIn} readMe=${readMe} error=${token && error} isOpening=${Boolean(token) && !error}>
+    return html`<${SignIn} readMe=${readMe} error=${token ? error : opened.error}
+      notice=${opened.notice} isOpening=${Boolean(token) && !error}>
       <${Language} onChange=${onLanguage} /><//><${Waiting} />`
   // The open screen stays behind the form until somebody else signs in.
   return html`

@@ -6,6 +6,7 @@ import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { Proofs } from '../../kit/proofs.js'
 import { may } from '../../kit/session.js'
+import { Qr } from '../../kit/sign-in-links.js'
 import { column, Field, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 
 export const readRiders = (/** @type {AbortSignal} */ signal) =>
@@ -41,17 +42,6 @@ const printRunSheet = async (/** @type {{ id: string, name: string }} */ { id, n
   const { data } = await callOrders(`/order?${query}`)
   const body = { waybill_numbers: data.map(({ waybill_number }) => waybill_number), title: name }
   saveFile(await callOrders('/order/run-sheet', { method: 'POST', body, as: 'blob' }), 'run-sheet.pdf')
-}
-
-/** Draws a QR code from its rows, in which 1 is dark. @param {{ rows: string[] }} props */
-const Qr = ({ rows }) => {
-  const path = rows
-    .flatMap((line, y) => [...line].map((dark, x) => (dark === '1' ? `M${x} ${y}h1v1h-1z` : '')))
-    .join('')
-  const size = rows.length + 8
-  return html`<svg class="qr" viewBox=${`-4 -4 ${size} ${size}`} width="280" height="280" role="img"
-    aria-label=${t('riders.qr')}><rect x="-4" y="-4" width=${size} height=${size} fill="#fff" /><path d=${path}
-    fill="#000" /></svg>`
 }
 
 /** Shows a code that signs a phone in, and where the rider is signed in. @param {{ rider: any }} props */

@@ -5,6 +5,7 @@ import { companyDay, fromCompanyTime, t } from '../../kit/i18n.js'
 import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
+import { Invitation, Sessions } from '../../kit/sessions.js'
 import { Badge, column, Panel, Secret, Time, Two, useLive } from '../../kit/ui.js'
 
 const Tokens = () => {
@@ -46,7 +47,7 @@ const password = () => ({
 })
 
 /** Shows the actions that change a person's role or password, or end or restore their access. */
-const PersonActions = ({ person, change }) => {
+const PersonActions = ({ person, change, onLink }) => {
   const [isOpen, setIsOpen] = useState(false)
   const turn = person.is_active ? 'deactivate' : 'activate'
   const role = person.role === 'owner' ? 'clerk' : 'owner'
@@ -54,7 +55,10 @@ const PersonActions = ({ person, change }) => {
     await change(body)
     setIsOpen(false)
   }
+  const invite = async () =>
+    onLink((await callOrders(`/person/${person.id}/invite`, { method: 'POST', body: {} })).data)
   return html`<div class="stack"><div class="row">
+      ${person.is_active && may('invitePerson') && html`<${Act} run=${invite}>${t('invitation.invite')}<//>`}
       <${Act} run=${() => change({ role })}>${t(`access.make_${role}`)}<//>
       <${Act} question=${t('sure')} run=${() => change({ is_active: !person.is_active })}>
         ${t(`access.${turn}`)}<//>
@@ -67,6 +71,7 @@ const PersonActions = ({ person, change }) => {
 }
 
 const People = () => {
+  const [link, setLink] = useState(/** @type {any} */ (undefined))
   const list = useLive(signal => callOrders('/person', { signal }))
   const send = async (/** @type {string} */ path, /** @type {string} */ method, /** @type {object} */ body) => {
     await announced(callOrders(path, { method, body }))
@@ -84,22 +89,30 @@ const People = () => {
       '',
       row =>
         row.id !== null &&
-        html`<${PersonActions} person=${row} change=${body => send(`/person/${row.id}`, 'PATCH', body)} />`,
+        html`<${PersonActions} person=${row} onLink=${setLink}
+          change=${body => send(`/person/${row.id}`, 'PATCH', body)} />`,
     ),
   ]
   const fields = [
     { name: 'name', label: t('name'), maxlength: 100, required: true },
     { name: 'email', label: t('field.customer_email'), type: 'email', maxlength: 255, required: true },
     { name: 'role', label: t('access.role'), options: roles() },
-    password(),
+    { ...password(), required: !may('invitePerson') },
   ]
-  const add = (/** @type {object} */ entered) => send('/person', 'POST', { role: 'clerk', ...entered })
+  const add = async (/** @type {Record<string, string>} */ { password, ...entered }) => {
+    const body = { role: 'clerk', ...entered, ...(password && { password }) }
+    const { data } = await announced(callOrders('/person', { method: 'POST', body }))
+    list.reload()
+    if (!password) setLink((await callOrders(`/person/${data.id}/invite`, { method: 'POST', body: {} })).data)
+  }
   return html`<${Panel} title=${t('access.people')}><p class="soft">${t('access.people_about')}</p>
     <${Rows} of=${list} lines=${3} caption=${t('access.people')} columns=${columns} />
+    ${link && html`<${Invitation} invitation=${link} />`}
     <${Form} id="person" fields=${fields} start=${{ role: 'clerk' }} submit=${t('access.add_person')}
       send=${add} /><//>`
 }
 
 /** Shows the people and the programs that may act for the merchant. */
 export const Access = ({ title }) => html`
-  <h1 tabindex="-1">${title}</h1>${may('listPeople') && html`<${People} />`}<${Tokens} />`
+  <h1 tabindex="-1">${title}</h1>${may('listPeople') && html`<${People} />`}<${Tokens} />
+  ${may('listSessions') && html`<${Sessions} />`}`

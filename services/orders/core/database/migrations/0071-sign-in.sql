@@ -39,10 +39,12 @@ create table provider_subjects (
   tenant_id text collate "C" not null,
   issuer text collate "C" not null,
   subject text collate "C" not null,
+  -- `staff` or `merchants`: one subject may be a person of both.
+  kind text collate "C" not null,
   staff_id bigint,
   person_id bigint,
   since timestamptz not null default now(),
-  constraint provider_subjects_pkey primary key (tenant_id, issuer, subject)
+  constraint provider_subjects_pkey primary key (tenant_id, issuer, subject, kind)
 );
 
 -- Sign-ins by a provider that are under way.
@@ -55,6 +57,8 @@ create table provider_sign_ins (
   browser_hash bytea not null,
   verifier text not null,
   nonce text not null,
+  -- The page that began, where it ends.
+  page text not null,
   expires_at timestamptz not null,
   -- Who it was, once that is known.
   staff_id bigint,

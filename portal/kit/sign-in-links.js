@@ -1,0 +1,86 @@
+// Opens links that let a person in: a new password, or the way back from a provider.
+import { Button, ErrorText, instead, useAction } from './actions.js'
+import { ApiError, callOrders } from './api.js'
+import { t } from './i18n.js'
+import { html, useEffect, useState } from './preact.js'
+import { changeSession, ofBrowser, ofTab } from './session.js'
+import { Field, Loading } from './ui.js'
+
+/** @typedef {{ kind: string, tenant: string, code: string }} Link */
+
+/** Reads the link of the address, whose code leaves the address at once. @returns {Link | undefined} */
+export const readLink = () => {
+  const [, kind, tenant, code] = /^#\/(password|provider|refused)\/([a-z0-9_-]+)\/([\w-]+)$/.exec(location.hash) ?? []
+  if (!kind) return undefined
+  history.replaceState(null, '', location.pathname)
+  return { kind, tenant, code }
+}
+
+/** Begins the session of a token. @param {string} tenant @param {string} token @param {any} readMe */
+export const begin = async (tenant, token, readMe) => {
+  ofBrowser.set('courier.tenant', tenant)
+  changeSession({ token, me: await readMe({ token }) })
+}
+
+const browserKey = 'courier.provider'
+
+/** Sends the person to a provider. @param {string} provider */
+export const goToProvider = async provider => {
+  const body = { provider }
+  const { data } = await callOrders('/sign-in/start', { method: 'POST', body, token: null })
+  ofTab.set(browserKey, data.browser)
+  location.assign(data.url)
+  // Keeps the button busy until the page is left.
+  await new Promise(resolve => setTimeout(resolve, 10_000))
+}
+
+/** @param {Link} link @param {any} readMe */
+const comeBack = async ({ kind, tenant, code }, readMe) => {
+  if (kind === 'refused') throw new ApiError(t(`sign_in.refused_${code}`))
+  const body = { code, browser: ofTab.get(browserKey) ?? '' }
+  ofTab.remove(browserKey)
+  const { token } = await callOrders('/sign-in/finish', { method: 'POST', body, token: null })
+  await begin(tenant, token, readMe)
+}
+
+/** Ends a sign-in by a provider, or sets a password. `onDone` gets a sentence for the form that follows. */
+export const LinkPage = (/** @type {{ link: Link, readMe: any, onDone: any }} */ { link, readMe, onDone }) => {
+  const { kind, tenant, code } = link
+  const [password, setPassword] = useState('')
+  useEffect(() => {
+    changeSession({ tenant, token: null, me: null })
+    ofBrowser.set('courier.tenant', tenant)
+    if (kind !== 'password')
+      comeBack(link, readMe).then(
+        () => onDone({}),
+        error => onDone({ error }),
+      )
+  }, [])
+  const action = useAction(async () => {
+    const body = { code, password }
+    const { token } = await callOrders('/sign-in/password', { method: 'POST', body, token: null })
+    if (token) await begin(tenant, token, readMe)
+    onDone(token ? {} : { notice: t('sign_in.password_set') })
+  })
+  if (kind !== 'password') return html`<main class="sign-in"><${Loading} lines=${4} /></main>`
+  const { errors } = action.error ?? {}
+  return html`<main class="sign-in"><form onSubmit=${instead(() => action.run())}>
+    <h1>${t('sign_in.set_password')}</h1>
+    <${Field} id="new-password" label=${t('sign_in.new_password')} hint=${t('sign_in.new_password_hint')}
+      type="password" autocomplete="new-password" minlength="8" maxlength="255" required value=${password}
+      onInput=${event => setPassword(event.target.value)} />
+    <${ErrorText} error=${errors?.code ? new ApiError(t('sign_in.link_used')) : action.error} />
+    <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${t('sign_in.set_password')}<//>
+    </div></form></main>`
+}
+
+/** Draws a QR code from its rows, in which 1 is dark. @param {{ rows: string[] }} props */
+export const Qr = ({ rows }) => {
+  const path = rows
+    .flatMap((line, y) => [...line].map((dark, x) => (dark === '1' ? `M${x} ${y}h1v1h-1z` : '')))
+    .join('')
+  const size = rows.length + 8
+  return html`<svg class="qr" viewBox=${`-4 -4 ${size} ${size}`} width="280" height="280" role="img"
+    aria-label=${t('sign_in.qr')}><rect x="-4" y="-4" width=${size} height=${size} fill="#fff" /><path d=${path}
+    fill="#000" /></svg>`
+}
