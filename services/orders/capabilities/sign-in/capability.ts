@@ -22,15 +22,9 @@ export const signIn: Capability = {
     const options = { ...core, mailer, listProviders: () => [] }
     return {
       routes: {
-        staff: async app => {
-          await app.register(staffPeopleRoutes, options)
-          await app.register(staffSessionRoutes, core)
-        },
-        account: async app => {
-          await app.register(merchantInvitationRoutes, options)
-          await app.register(merchantSessionRoutes, core)
-        },
-        public: async app => void (await app.register(entryRoutes, options)),
+        staff: [async app => void (await app.register(staffPeopleRoutes, options)), staffSessionRoutes],
+        account: [async app => void (await app.register(merchantInvitationRoutes, options)), merchantSessionRoutes],
+        public: [async app => void (await app.register(entryRoutes, options))],
       },
       checkLogin: checkLogins(core.pool, core.keyring),
       clients: mailer ? [mailer] : [],
