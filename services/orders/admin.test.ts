@@ -267,11 +267,7 @@ t.test('keys rotate says when everything uses the newest key', async t => {
   const { url } = await start(t)
   const environment = { ORDERS_DATABASE_URL: url, WEBHOOK_KEYS: `newest:${Buffer.alloc(32, 7).toString('base64')}` }
   const printed = succeed(t, run(environment, 'keys', 'rotate'))
-  t.equal(
-    printed,
-    'All bank accounts, pay files, webhooks, shops and second factors already use the newest key.
-',
-  )
+  t.equal(printed, 'All bank accounts, pay files, webhooks, shops and second factors already use the newest key.\n')
 })
 
 t.test('a token is created for a merchant or for staff, and shown once', async t => {
