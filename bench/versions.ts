@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -37,10 +37,10 @@ const hasSamePackages = async (folder: string): Promise<boolean> => {
   return (await Promise.all(checks)).flat().every(Boolean)
 }
 
-/** Links our packages into `folder`, except the workspace packages, which it has itself. */
-export const linkPackages = async (folder: string): Promise<void> => {
+/** Links our packages, or those of another folder, into `folder`, except the workspace packages, which it has itself. */
+export const linkPackages = async (folder: string, owner = root): Promise<void> => {
   for (const parent of ['', ...packageFolders]) {
-    const [from, to] = [join(root, parent, 'node_modules'), join(folder, parent, 'node_modules')]
+    const [from, to] = [join(owner, parent, 'node_modules'), join(folder, parent, 'node_modules')]
     if (!existsSync(from)) continue
     await mkdir(to)
     for (const name of await readdir(from))
@@ -50,9 +50,27 @@ export const linkPackages = async (folder: string): Promise<void> => {
   }
 }
 
+/** Installs the packages of a commit once, below our own, for all its folders. Returns the folder that has them. */
+const installPackages = async (commit: string): Promise<string> => {
+  const installed = join(root, 'node_modules/.cache', `packages-${commit}`)
+  if (existsSync(installed)) return installed
+  log(`Installing ${commit} ...`)
+  const own = `${installed}-${process.pid}`
+  try {
+    await run('git', ['clone', '--quiet', '--shared', '--no-checkout', root, own])
+    await run('git', ['checkout', '--quiet', '--detach', commit], { cwd: own })
+    await run(process.execPath, ['dev/install.mjs'], { cwd: own })
+    // Another process may have installed them meanwhile.
+    await rename(own, installed).catch(() => {})
+  } finally {
+    await rm(own, { recursive: true, force: true })
+  }
+  return installed
+}
+
 /**
- * Makes a folder with the code of a commit and its packages; `cleanUps` deletes the folder. Takes half a minute where
- * the packages differ from ours.
+ * Makes a folder with the code of a commit and its packages; `cleanUps` deletes the folder. The first one takes half a
+ * minute where the packages differ from ours.
  */
 export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-version-'))
@@ -62,11 +80,7 @@ export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): 
   cleanUps.defer(async () => {
     await git('worktree', 'remove', '--force', folder)
   })
-  if (await hasSamePackages(folder)) await linkPackages(folder)
-  else {
-    log(`Installing ${commit} ...`)
-    await run(process.execPath, ['dev/install.mjs'], { cwd: folder })
-  }
+  await linkPackages(folder, (await hasSamePackages(folder)) ? root : await installPackages(commit))
   return folder
 }
 
