@@ -1,6 +1,7 @@
 import { sameDigits } from '@courier/shared/test/phones.ts'
 import { type CountryCode, getCountryCallingCode, type PhoneNumber } from 'libphonenumber-js'
 import t from 'tap'
+import { onCitus } from '../../dev/test-database.ts'
 import { serviceToken } from './test/build.ts'
 import { ordersFixture } from './test/orders-fixture.ts'
 import { batch, order, tenantFile } from './test/tenant.ts'
@@ -19,7 +20,10 @@ const spell = (number: PhoneNumber, country: CountryCode): string[] => {
 
 t.equal(sameDigits.length, 40)
 
-for (const [index, { country, one, other }] of sameDigits.entries())
+// The statements are the same for all countries, so Citus runs those of every fourth.
+const countries = process.argv.includes(onCitus) ? sameDigits.filter((_, index) => index % 4 === 0) : sameDigits
+
+for (const [index, { country, one, other }] of countries.entries())
   t.test(`${country}: people whose numbers share nine digits are strangers, everywhere`, async t => {
     t.equal(one.number.slice(-9), other.number.slice(-9))
     await rows('truncate orders cascade')
