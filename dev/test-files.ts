@@ -24,6 +24,9 @@ const onlyInAll = [
   /^services\/orders\/(.*\/)?(admin|catalogue-memory|closing|cors|labels|login-floods|lost-responses|merchants|messaging|on-citus|payouts-killed|process|provisioning|relay-failures|relay-processes|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
   /^(dev\/(install|sbom|seam|test)|simulator\/test\/process)\.test\.ts$/,
 ]
+/** Returns true if only --all runs the file. */
+export const isOnlyInAll = (file: string): boolean => onlyInAll.some(form => form.test(file))
+
 /** Lists the tests that --all also runs on Citus, if TEST_CITUS_URL names a cluster. */
 const alsoOnCitus = [
   ...globSync(
@@ -55,40 +58,68 @@ const alone = [
  * the CI, starts the longest first.
  */
 const knownSeconds: Readonly<Record<string, number>> = {
-  'test/compose.test.ts': 190,
-  'test/failover.test.ts': 170,
-  'services/orders/core/access/login-floods.test.ts': 130,
-  'dev/seam.test.ts': 120,
-  'services/orders/admin.test.ts': 110,
+  'test/compose.test.ts': 270,
+  'test/failover.test.ts': 205,
+  'dev/seam.test.ts': 170,
+  'test/rider.test.ts': 170,
+  'test/upgrade.test.ts': 150,
+  'services/orders/admin.test.ts': 140,
+  'services/orders/core/access/login-floods.test.ts': 100,
+  'services/orders/process.test.ts': 95,
   'test/docs-page.test.ts': 95,
-  'services/orders/process.test.ts': 85,
   'test/desk-programs.test.ts': 85,
-  'trust/promises.test.ts canaries': 75,
-  'trust/promises.test.ts access': 65,
+  'bench/bench.test.ts': 80,
+  'test/desk-mistakes.test.ts': 80,
+  'test/rider-day.test.ts': 75,
+  'trust/promises.test.ts canaries': 70,
+  'services/orders/capabilities/agents/lost-responses.test.ts': 65,
+  'services/orders/capabilities/feed/webhooks.test.ts on-citus': 65,
   'dev/check.ts': 60,
-  'dev/test.test.ts': 60,
-  'services/notifier/core/provisioning/apply-rules.test.ts': 60,
-  'services/orders/core/provisioning/provisioning.test.ts': 60,
-  'test/start.test.ts': 60,
-  'test/upgrade.test.ts': 60,
-  'services/orders/core/relay/relay.test.ts': 50,
-  'services/orders/same-digits.test.ts': 50,
-  'test/desk-grid.test.ts': 50,
-  'test/desk-mistakes.test.ts': 50,
+  'test/desk-grid.test.ts': 60,
+  'test/desk-questions.test.ts': 60,
+  'test/imports.test.ts': 60,
+  'trust/promises.test.ts access': 60,
+  'services/orders/capabilities/money/payouts/payouts-killed.test.ts': 55,
+  'services/orders/out-and-in.test.ts on-citus': 55,
+  'test/console-conversations.test.ts': 55,
+  'test/desk-killed.test.ts': 55,
+  'test/portal-browsers.test.ts': 55,
+  'trust/promises.test.ts chaos': 55,
+  'trust/promises.test.ts killed': 55,
+  'services/notifier/core/sending/fair.test.ts': 50,
+  'test/desk.test.ts': 50,
+  'test/pitr.test.ts': 50,
+  'test/start.test.ts': 50,
+  'trust/promises.test.ts cost': 50,
   'trust/promises.test.ts models': 50,
-  'services/orders/on-citus.test.ts on-citus': 45,
-  'services/orders/capabilities/feed/webhooks.test.ts': 40,
-  'test/desk-exports.test.ts': 35,
-  'test/desk-questions.test.ts': 35,
-  'trust/promises.test.ts fuzz': 35,
-  'trust/promises.test.ts restarts': 35,
-  'services/orders/out-and-in.test.ts': 30,
-  'test/merchant-client.test.ts': 30,
-  'test/pitr.test.ts': 30,
-  'test/restored.test.ts': 30,
-  'trust/promises.test.ts presses': 30,
-  'trust/promises.test.ts soak': 30,
-  'trust/promises.test.ts webhooks': 30,
+  'services/notifier/core/channels/keys.test.ts': 45,
+  'services/notifier/crash.test.ts': 45,
+  'services/orders/same-digits.test.ts': 45,
+  'test/console-money.test.ts': 45,
+  'trust/promises.test.ts restarts': 45,
+  'dev/test.test.ts': 40,
+  'services/notifier/core/provisioning/apply-rules.test.ts': 40,
+  'services/orders/capabilities/money/corrections/corrections.test.ts on-citus': 40,
+  'services/orders/capabilities/money/invoices/two-documents.test.ts': 40,
+  'services/orders/core/relay/relay.test.ts on-citus': 40,
+  'test/console-scan.test.ts': 40,
+  'test/console-selection.test.ts': 40,
+  'test/portal-none.test.ts': 40,
+  'trust/promises.test.ts soak': 40,
+  'services/notifier/core/customer-actions/replies-address.test.ts': 35,
+  'services/orders/core/relay/relay-failures.test.ts': 35,
+  'services/orders/out-and-in.test.ts': 35,
+  'test/console.test.ts': 35,
+  'trust/promises.test.ts presses': 35,
+  'trust/promises.test.ts webhooks': 35,
+  'services/notifier/capabilities/inbox/responders.test.ts': 30,
+  'services/orders/capabilities/feed/webhooks-failures.test.ts': 30,
+  'services/orders/core/provisioning/merchants.test.ts': 30,
+  'services/orders/core/provisioning/provisioning.test.ts': 30,
+  'services/orders/on-citus.test.ts on-citus': 30,
+  'services/orders/same-digits.test.ts on-citus': 30,
+  'trust/promises.test.ts fuzz': 30,
+  'trust/promises.test.ts restored': 30,
 }
 
 type Durations = Readonly<Record<string, number>>
@@ -110,7 +141,7 @@ export const estimateGroup = ({ files }: Group, durations: Durations): number =>
 
 const findFiles = (all: boolean): string[] =>
   globSync(folders, { cwd: root, exclude: ['**/node_modules/**'] })
-    .filter(file => all || !onlyInAll.some(form => form.test(file)))
+    .filter(file => all || !isOnlyInAll(file))
     .flatMap(file => (file === shortForms ? promiseNames.map(name => `${file} ${name}`) : file))
     .concat(all && process.env.TEST_CITUS_URL ? alsoOnCitus.map(file => `${file} ${onCitus}`) : [])
     .concat(checks)

@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
 /** Loading the code takes a process about as long on a busy machine. */
 const secondsWorthAProcess = 5
 /** Tests wait more than they compute, but the promises of trust/ compute more. */
-const jobs = Number(values.jobs ?? (values.all ? 2 : 3) * Math.min(availableParallelism(), 4))
+const jobs = Number(values.jobs ?? Math.round((values.all ? 2.5 : 3) * Math.min(availableParallelism(), 4)))
 
 /** Stores the seconds of each file in an earlier run: the longest files start first, new files before all others. */
 const durationsPath = join(root, 'node_modules/.cache/courier-tests.json')
