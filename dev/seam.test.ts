@@ -1,9 +1,9 @@
 // Removes capabilities from a copy of the tree: the rest must compile, and the core's tests must pass without any. With
-// the argument `every` (npm test -- 'dev/seam.test.ts every') runs all tests of the core, otherwise one of each folder;
-// all run with an empty list of capabilities in any case.
+// the argument `every` (npm test -- 'dev/seam.test.ts every') runs all tests of the core, otherwise a short one of each
+// folder; all run with an empty list of capabilities in any case.
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, globSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
@@ -12,6 +12,7 @@ import { linkPackages } from '../bench/versions.ts'
 import { readCapabilities } from './layers.ts'
 import { root } from './settings.ts'
 import { makeFolder } from './test-database.ts'
+import { isOnlyInAll } from './test-files.ts'
 import { mark, type Outcome } from './test-processes.ts'
 
 t.setTimeout(3_600_000)
@@ -114,8 +115,9 @@ for (const [service, list] of Object.entries(lists)) {
       cpSync(whole, own)
       t.equal(await checkTypes(service, own, `${service}/test`), '')
       t.equal(Object.keys((await import(join(folder, service, 'capabilities.ts'))).capabilities).length, 0)
-      const files = globSync(`${service}/core/**/*.test.ts`, { cwd: folder }).toSorted()
-      const one = [...Map.groupBy(files, dirname).values()].map(([first = '']) => first)
+      const size = (file: string): number => Number(isOnlyInAll(file)) * 1e6 + statSync(join(folder, file)).size
+      const files = globSync(`${service}/core/**/*.test.ts`, { cwd: folder }).toSorted((a, b) => size(a) - size(b))
+      const one = [...Map.groupBy(files, dirname).values()].map(([short = '']) => short)
       await runTests(t, process.argv.includes('every') ? files : one)
     }),
   )
