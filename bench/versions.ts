@@ -37,7 +37,7 @@ const hasSamePackages = async (folder: string): Promise<boolean> => {
   return (await Promise.all(checks)).flat().every(Boolean)
 }
 
-/** Links our packages, or those of another folder, into `folder`, except the workspace packages, which it has itself. */
+/** Links our packages, or those of `owner`, into `folder`, except the workspace packages, which it has itself. */
 export const linkPackages = async (folder: string, owner = root): Promise<void> => {
   for (const parent of ['', ...packageFolders]) {
     const [from, to] = [join(owner, parent, 'node_modules'), join(folder, parent, 'node_modules')]
