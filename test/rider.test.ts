@@ -7,7 +7,8 @@ import { findBarriers, launchBrowser, measureWidth } from './browser.ts'
 import { waitUntil } from './courier.ts'
 import { confirm, openForm, openParcel, openPhone, signInRider, waitForSent, waitForWorker } from './rider.ts'
 
-t.setTimeout(300_000)
+// The tests take minutes in a busy test run.
+t.setTimeout(600_000)
 const site = 'riders.lan'
 const browser = await launchBrowser(t, `--host-resolver-rules=MAP ${site} 127.0.0.1`)
 if (browser) {

@@ -1,3 +1,4 @@
+import { makeJpeg } from '../services/orders/test/riders-fixture.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import type { Observed } from './canary-service.ts'
 import type { Canaries } from './canary-set.ts'
@@ -34,8 +35,9 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   await runMoney(orders, canaries, ordersStaffToken)
   const sessionToken = await runStaff(orders, canaries)
   const personToken = await runPeople(orders, canaries)
+  const riderTokens = await runRiders(orders, canaries, ordersStaffToken)
   await orders.killDuring('orders', () => bulk())
-  return { merchantToken, ordersStaffToken, webhookSecret, sessionToken, personToken }
+  return { merchantToken, ordersStaffToken, webhookSecret, sessionToken, personToken, ...riderTokens }
 }
 
 /** Sends an address that staff must read, as the customer. */
@@ -110,6 +112,55 @@ const runStaff = async ({ send, command }: Observed, canaries: Canaries): Promis
   await send('POST', '/api/staff/order/status', { note: password }, headers)
   await send('POST', '/api/staff/logout', {}, headers)
   return token
+}
+
+/**
+ * Gives a parcel to a rider, who signs in by a link and sends acts, also refused ones, and a photo whose metadata hold
+ * a name. Returns the tokens and the code of the link.
+ */
+const runRiders = async ({ send, command }: Observed, canaries: Canaries, token: string) => {
+  const { password, staffName, name, remark } = canaries
+  const email = `${canaries.email}@rider.example`
+  const add = ['staff', 'add', '--tenant', 'demo', '--email', email, '--name', `${staffName} R`, '--role', 'rider']
+  await command(add, '', { STAFF_PASSWORD: password })
+  const call = async (path: string, body?: object, by = token) =>
+    JSON.parse(
+      await send(body ? 'POST' : 'GET', `/api/staff${path}`, body, by ? { authorization: `Bearer ${by}` } : undefined),
+    )
+  const parcels = makeBatch(canaries, { initial_status_key: 'key_2' })
+  const waybill_numbers = JSON.parse(await send('POST', path, parcels)).data
+  const waybill_number = waybill_numbers[0]
+  for (const key of [9, 10, 11, 12]) await call('/order/status', { waybill_numbers, status_key: `key_${key}` })
+  const [{ id: rider }] = (await call('/riders')).data
+  await call('/order/assign', { waybill_numbers, rider })
+  const { url } = (await call(`/riders/${rider}/sign-in`, {})).data
+  const linkCode: string = url.split('/').at(-1)
+  const { token: riderToken } = await call('/sign-in', { code: linkCode, device: remark }, '')
+  await call('/sign-in', { code: linkCode, device: remark }, '')
+  await call('/rider/parcels', undefined, riderToken)
+  const about = { waybill_number, happened_at: new Date().toISOString() }
+  const photo = makeJpeg(name).toString('base64')
+  const acts = [
+    { ...about, id: 'canary-1', kind: 'fail', reason_code: name, note: remark, proof: { without: remark } },
+    {
+      ...about,
+      id: 'canary-2',
+      kind: 'fail',
+      reason_code: 'not_home',
+      note: remark,
+      proof: { photo, without: remark },
+    },
+    { ...about, id: 'canary-3', kind: 'fail', reason_code: 'not_home', proof: { code: password, photo: name } },
+  ]
+  for (const each of acts) await call('/rider/acts', { acts: [each] }, riderToken)
+  const [{ act_no }] = (await call('/rider-acts')).data
+  await call(`/rider-acts/${act_no}/decide`, { decision: 'dismissed', note: remark })
+  await call('/order/unassign', { waybill_numbers })
+  await command(['staff', 'deactivate', '--tenant', 'demo', '--email', email])
+  const left = { acts: [{ ...acts[1], id: 'canary-4' }] }
+  await send('POST', '/api/public/rider/acts', left, { authorization: `Bearer ${riderToken}` })
+  await call('/order/assign', { waybill_numbers, rider })
+  return { riderToken, linkCode }
 }
 
 /** Adds a person of a merchant who logs in and books, and tries to add one with wrong data. Returns the token. */
