@@ -30,7 +30,7 @@ export const isOnlyInAll = (file: string): boolean => onlyInAll.some(form => for
 /** Lists the tests that --all also runs on Citus, if TEST_CITUS_URL names a cluster. */
 const alsoOnCitus = [
   ...globSync(
-    'services/orders/{on-citus,out-and-in,phones,same-digits,core/{booking/bulk,relay/relay,tracking/tracking-keys},capabilities/{feed/{changes,webhooks},rate-gaps/rate-gaps,money/corrections/corrections,books/{journal,months,shops-day},failures/instructions}}.test.ts',
+    'services/orders/{on-citus,out-and-in,phones,same-digits,core/{booking/bulk,relay/relay,tracking/tracking-keys},capabilities/{feed/{changes,webhooks},rate-gaps/rate-gaps,money/corrections/corrections,books/{journal,months,shops-day},shops/shops,failures/instructions}}.test.ts',
     { cwd: root },
   ),
   'trust/promises.test.ts fuzz',

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { nameKey } from '@courier/shared/name-key.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -16,6 +17,8 @@ export interface AutoBookOptions extends BookingDependencies {
   readonly logger: Logger
   readonly onBooked: (tenant: string, orders: number) => void
 }
+
+const restMilliseconds = 1_000
 
 interface Key {
   readonly tenant: string
@@ -40,8 +43,14 @@ export const createAutoBooker = (options: AutoBookOptions) =>
     logger: options.logger,
     name: 'shop_booking',
     findWaiting: () => inAllTenants(options.pool, async (tx: Tx): Promise<Waiting<Key>[]> => tx.rows(waitingSql)),
-    drain: ({ tenant, shopId }) =>
-      shopId === null ? settleBookings(options, tenant) : drainShop(options, tenant, shopId),
+    drain: async ({ tenant, shopId }) => {
+      const draining = shopId === null ? settleBookings(options, tenant) : drainShop(options, tenant, shopId)
+      await draining.catch(async error => {
+        // Keeps a failure that lasts from filling the log and the processor.
+        await delay(restMilliseconds)
+        throw error
+      })
+    },
     identify: ({ tenant, shopId }) => `${tenant} ${shopId}`,
     describe: ({ tenant, shopId }) => ({ tenant, shop_id: shopId }),
     concurrency: 4,
@@ -69,7 +78,7 @@ const drainShop = async (options: AutoBookOptions, tenant: string, shopId: strin
     await inTenant(options.pool, tenant, (tx: Tx) =>
       tx.client.query(
         `update shop_orders set is_new = false
-        where tenant_id = $1 and shop_id = $2 and order_id = $3 and ${isoTime('received_at')} = $4`,
+        where tenant_id = $1 and shop_id = $2 and order_id = $3 and received_at = $4::timestamptz`,
         [tenant, shopId, row.order_id, row.seen_at],
       ),
     )

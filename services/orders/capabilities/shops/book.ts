@@ -44,8 +44,9 @@ const lockSql = `
   order by shop_id, order_id for update`
 
 const claimSql = `
-  update shop_orders set state = 'booking', booking_id = $2, booked_as = said, is_changed = false, is_new = false
-  where tenant_id = $1 and (shop_id, order_id) in (select * from unnest($3::text[], $4::text[]))`
+  update shop_orders o set state = 'booking', booking_id = $2, booked_as = said, is_changed = false, is_new = false
+  from unnest($3::text[], $4::text[]) as each (shop, id)
+  where o.tenant_id = $1 and o.shop_id = each.shop and o.order_id = each.id`
 
 /**
  * Books orders of shops: each once, however often it is asked. Claims the rows, books the batch under the key of the

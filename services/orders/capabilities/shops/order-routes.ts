@@ -146,12 +146,12 @@ export const shopOrderRoutes: FastifyPluginAsyncTypebox<ShopOrderOptions> = asyn
   )
 }
 
-const ofOrdersSql = `where tenant_id = $1 and merchant_id = $2
-  and (shop_id, order_id) in (select * from unnest($3::text[], $4::text[]))`
+const ofOrdersSql = `from unnest($3::text[], $4::text[]) as each (shop, id)
+  where o.tenant_id = $1 and o.merchant_id = $2 and o.shop_id = each.shop and o.order_id = each.id`
 const settleSql = {
-  put_away: `update shop_orders set state = 'put_away' ${ofOrdersSql} and state in ('waiting', 'stays')`,
-  waiting: `update shop_orders set state = 'waiting' ${ofOrdersSql} and state in ('put_away', 'stays')`,
-  seen: `update shop_orders set is_changed = false, booked_as = said ${ofOrdersSql} and state = 'booked'`,
+  put_away: `update shop_orders o set state = 'put_away' ${ofOrdersSql} and o.state in ('waiting', 'stays')`,
+  waiting: `update shop_orders o set state = 'waiting' ${ofOrdersSql} and o.state in ('put_away', 'stays')`,
+  seen: `update shop_orders o set is_changed = false, booked_as = said ${ofOrdersSql} and o.state = 'booked'`,
 }
 
 const view = ({ said, booked_as, order_id, is_changed, ...row }: StoredOrder): Static<typeof ShopOrderRow> => ({
