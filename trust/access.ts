@@ -14,6 +14,7 @@ const open: Readonly<Record<string, string>> = {
   'GET /metrics': 'metrics without persons, for Prometheus',
   'GET /webhooks/messaging': 'checks the verify token itself',
   'POST /webhooks/messaging': 'checks the signature itself',
+  'POST /webhooks/shops/{tenant}/{shop_id}': 'checks the signature itself',
   'POST /api/public/merchant/login': 'creates tokens',
   'POST /api/staff/login': 'creates tokens',
   'POST /api/staff/sign-in': 'checks the code of a link itself',

@@ -1,4 +1,6 @@
+import { createHmac } from 'node:crypto'
 import { makeJpeg } from '../services/orders/test/riders-fixture.ts'
+import { wooOrder } from '../services/orders/test/shops-fixture.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import type { Observed } from './canary-service.ts'
 import type { Canaries } from './canary-set.ts'
@@ -32,6 +34,7 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
     await orders.refuseDuring('orders', condition, () => bulk())
   await runAgent(orders, canaries)
   const webhookSecret = await runWebhook(orders, canaries)
+  await runShop(orders, canaries)
   await runMoney(orders, canaries, ordersStaffToken)
   const sessionToken = await runStaff(orders, canaries)
   const personToken = await runPeople(orders, canaries)
@@ -79,6 +82,38 @@ const runWebhook = async ({ send }: Observed, canaries: Canaries): Promise<strin
   await send('POST', `${webhook}/${id}/ping`)
   await send('PATCH', `${webhook}/${id}`, { url: `ftp://127.0.0.1/${canaries.webhookPath}` })
   return secret
+}
+
+/** Connects a shop, which sends orders that are signed, wrong or unreadable, and books one. */
+const runShop = async ({ send }: Observed, canaries: Canaries): Promise<void> => {
+  const { name, address, appSecret, webhookPath } = canaries
+  const base = '/api/public/merchant'
+  const asked = { kind: 'woocommerce', name: 'Shoes', merchant_business_id: 7290, origin_city_id: 1500 }
+  const { id, url } = JSON.parse(await send('POST', `${base}/shop`, asked)).data
+  await send('POST', `${base}/shop/${id}/secret`, { secret: appSecret })
+  await send('POST', `${base}/shop/${id}/secret`, { secret: `${appSecret} ${name}` })
+  const keys = { address: `http://127.0.0.1:1/${webhookPath}`, key: appSecret, secret: appSecret, statuses: {} }
+  await send('PUT', `${base}/shop/${id}/keys`, keys)
+  await send('PUT', `${base}/shop/${id}/keys`, { ...keys, address: `ftp://127.0.0.1/${webhookPath}` })
+  const order = wooOrder(1, {
+    customer_note: canaries.remark,
+    line_items: [{ quantity: 1, name: canaries.description }],
+    billing: { first_name: name, address_1: address, city: 'Galle', country: 'LK', phone: `0${canaries.phone}` },
+  })
+  const payload = JSON.stringify(order)
+  const sign = (body: string) => ({
+    'x-wc-webhook-signature': createHmac('sha256', appSecret).update(body).digest('base64'),
+  })
+  const to = new URL(url, 'http://orders.example').pathname
+  await send('POST', to, payload, sign(payload))
+  await send('POST', to, payload, sign(`${payload} `))
+  for (const body of [payload.slice(0, -1), `{"id":"${name}"}`, name]) await send('POST', to, body, sign(body))
+  const [row] = JSON.parse(await send('GET', `${base}/shop-order`)).data
+  const { shop_id, shop_order_id, received_at: seen_at } = row
+  const { order_data, general_data } = makeBatch(canaries)
+  const own = { ...order_data[0], shop_id, shop_order_id, seen_at }
+  await send('POST', `${base}/shop-order/book`, { general_data, order_data: [{ ...own, weight: name }] })
+  await send('POST', `${base}/shop-order/book`, { general_data, order_data: [own] })
 }
 
 /** Gives a merchant a bank account, with valid and invalid requests. */

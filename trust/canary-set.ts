@@ -50,6 +50,8 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.order_edits.previous': ['name', 'address', 'phone', 'secondaryPhone', 'email', 'description'],
   'orders.customer_actions.detail': ['address'],
   'orders.webhook_endpoints.url': ['webhookPath'],
+  'orders.shop_orders.said': ['name', 'address', 'phone', 'description', 'remark'],
+  'orders.shop_orders.booked_as': ['name', 'address', 'phone', 'description', 'remark'],
   'orders.tokens.staff_name': ['staffName'],
   'orders.merchant_people.email': ['email'],
   'orders.merchant_people.name': ['staffName'],
