@@ -1,5 +1,5 @@
 import t from 'tap'
-import { limitPortfolio, phone } from '../services/notifier/test/portfolio-fixture.ts'
+import { limitPortfolio, phone } from '../services/notifier/capabilities/account-limits/test/portfolio-fixture.ts'
 import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { startConsole } from './console.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { exampleSnapshot } from '@courier/shared/contract/order-events.ts'
+import { sealButton } from '../services/notifier/capabilities/customer-actions/button-token.ts'
 import { readKeyring } from '../services/notifier/core/channels/vault.ts'
-import { sealButton } from '../services/notifier/core/customer-actions/button-token.ts'
 import { messageTo, phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { envelope, inbound, sign, status } from '../services/notifier/test/webhooks-fixture.ts'
 import { waitUntil } from '../test/courier.ts'

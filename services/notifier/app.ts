@@ -1,3 +1,4 @@
+import { requireService } from '@courier/shared/access/authenticate.ts'
 import { admitStaff } from '@courier/shared/access/staff.ts'
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
@@ -66,14 +67,16 @@ export const createNotifier = async (options: NotifierOptions) => {
   const admissions = loaded.flatMap(({ admission }) => admission ?? [])
   const points = loaded.flatMap(({ events }) => events ?? [])
   const facets = loaded.flatMap(({ message }) => message ?? [])
+  const channelPoints = loaded.flatMap(({ channel }) => channel ?? [])
   const poll: Core['poll'] = (name, everySeconds, run) =>
     pollWorker({ name, everySeconds, run, logger, onFailure: counters.countFailure })
-  const taking = { admissions, points, housekeeping, poll }
+  const contents = loaded.flatMap(({ content }) => content ?? [])
+  const taking = { admissions, contents, channelPoints, housekeeping, poll }
   const coreWorkers = createWorkers({ ...options, tokens, keys, counters, syncDue, ...taking })
   const onQueued = () => coreWorkers.queue.wake()
   const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes, publicUrl, serviceToken } = options
   const messaging = { pool, orders, syncLacking, product: options.api.product, maxMessages, maxBodyBytes }
-  const core: Core = { ...messaging, keyring, logger, poll, api: options.api, publicUrl, onQueued }
+  const core: Core = { ...messaging, keyring, logger, counters, points, poll, api: options.api, publicUrl, onQueued }
   const started = loaded.flatMap(capability => capability.start?.(core) ?? [])
 
   await app.register(async webhooks => {
@@ -85,7 +88,9 @@ export const createNotifier = async (options: NotifierOptions) => {
       listAppSecrets: createAppSecretLister(keyring),
       strangersPerMinute: options.addressLimits?.refusals,
       onReleased: onQueued,
-      onActions: () => coreWorkers.actions.wake(),
+      onApplied: counts => {
+        for (const { onWebhooks } of started) onWebhooks?.(counts)
+      },
       onApproved: () => coreWorkers.catalogues.wake(),
       onFact: counters.countFacts,
       onIgnored: counters.countIgnored,
@@ -93,7 +98,12 @@ export const createNotifier = async (options: NotifierOptions) => {
       tracer,
     })
   })
-  await app.register(eventRoutes, { pool, points, serviceToken, tracer, onQueued, onProcessed: counters.countEvents })
+  await app.register(async internal => {
+    acceptJson(internal)
+    internal.addHook('onRequest', requireService(serviceToken))
+    await internal.register(eventRoutes, { pool, points, tracer, onQueued, onProcessed: counters.countEvents })
+    for (const { routes } of started) if (routes?.internal) await internal.register(routes.internal)
+  })
   await app.register(faceRoutes, { face: 'console', path: '/portal', ordersUrl: options.ordersPublicUrl })
 
   await app.register(async staff => {
@@ -103,11 +113,12 @@ export const createNotifier = async (options: NotifierOptions) => {
     await staff.register(sendRoutes, { ...messaging, facets, onQueued })
     await staff.register(listRoutes, { pool, facets })
     const beforeSealing = keys.refuseWrongNewest
-    await staff.register(channelRoutes, { pool, keyring, api: options.api, tokens, beforeSealing, onResumed: onQueued })
+    const numbers = { pool, keyring, api: options.api, tokens, points: channelPoints }
+    await staff.register(channelRoutes, { ...numbers, beforeSealing, onResumed: onQueued })
     await staff.register(templateRoutes, { pool, syncChannel })
     await staff.register(conversationRoutes, { pool })
     for (const { routes } of started) if (routes?.staff) await staff.register(routes.staff)
   })
   const workers = [...Object.values(coreWorkers), ...started.flatMap(one => one.workers ?? []), history.worker]
-  return { app, workers, coreWorkers }
+  return { app, workers, coreWorkers, started }
 }

@@ -69,6 +69,15 @@ const promises: Record<string, string> = {
   costs: `insert into tariffs values ('demo', 'utility', '*', '2026-01-01', 0.5)`,
   'per-person': `insert into rules (tenant_id, position, event, template, language, header, body, holds_until_open,
     supersedes, within_minutes) values ('demo', 0, 'key_12', 'x', 'en', '{}', '{}', false, '{}', 20)`,
+  'customer-actions': `insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient,
+    waybill_number, action, inbound_id, happened_at)
+    values ('demo', 'm 0', 'm', '1', '94770000101', 'DM1', 'call_me', 'i', now())`,
+  'account-limits': `with waiting as (
+      insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at)
+      select tenant_id, 'msg_1', phone_number_id, '94770000101', '{"text": "x"}', 'queued', now(), now() from channels
+      returning tenant_id, message_id)
+    insert into portfolio_waiting (portfolio_id, tenant_id, message_id, is_marketing, created_at)
+    select '77', tenant_id, message_id, false, now() from waiting`,
 }
 
 t.test('the service does not start without a capability that has promised something, and says what to do', async t => {

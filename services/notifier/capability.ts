@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { ChannelPoint } from './core/channels/channel-point.ts'
 import type { EventPoint } from './core/events/event-point.ts'
 import type { WaybillDependencies } from './core/messages/about-waybill.ts'
 import type { MessageFacet } from './core/messages/message-facet.ts'
@@ -13,6 +14,8 @@ import type { MessagingApi } from './core/messaging-api/client.ts'
 import type { WebhookPoint } from './core/platform-webhooks/webhook-point.ts'
 import type { FilePart } from './core/provisioning/file-part.ts'
 import type { Admission } from './core/sending/admission.ts'
+import type { ContentPoint } from './core/sending/sender.ts'
+import type { Counters } from './metrics.ts'
 
 /**
  * Describes a capability: a folder that a setting leaves out, which the core does not know. It may meet the core here
@@ -21,14 +24,18 @@ import type { Admission } from './core/sending/admission.ts'
  * not be left out.
  */
 export interface Capability {
-  /** Says which due messages wait, takes what sends use up, joins messages: `per-person` sends several as one. */
+  /** Says which due messages wait, takes what sends use up, joins messages: `account-limits` waits for room. */
   readonly admission?: Admission
-  /** Takes part in webhooks: `costs` stores the prices that reports of delivery have. */
+  /** Takes part in webhooks: `costs` stores the prices in reports, `account-limits` the news of accounts. */
   readonly webhooks?: WebhookPoint
+  /** Takes part in reading numbers: `account-limits` adds the limit and news, and stores what the API says of them. */
+  readonly channel?: ChannelPoint
   /** Adds fields to messages that are read: `cost`, for `costs`. */
   readonly message?: MessageFacet
   /** Takes part in processing events: a message of `per-person` leaves before a later one about its parcel. */
   readonly events?: EventPoint
+  /** Takes part in writing messages: `customer-actions` seals the actions of buttons. */
+  readonly content?: ContentPoint
   /** Adds fields to the company file, with their checks and changes: `per` and `within` of a rule, for `per-person`. */
   readonly file?: FilePart
   /**
@@ -46,7 +53,11 @@ export interface Started {
   readonly routes?: {
     /** Requires a staff token and the roles of shared/contract/staff-roles.ts; see `admitStaff`. */
     readonly staff?: FastifyPluginAsync
+    /** Requires SERVICE_TOKEN. */
+    readonly internal?: FastifyPluginAsync
   }
+  /** Runs after webhooks are committed, with the counts of what they changed. */
+  readonly onWebhooks?: (counts: Readonly<Record<string, number>>) => void
   /** Run beside the application, in any number of processes at once. `stop` finishes the work in progress. */
   readonly workers?: readonly Worker[]
 }
@@ -56,6 +67,9 @@ export interface Core extends WaybillDependencies {
   readonly keyring: Keyring
   readonly api: MessagingApi
   readonly logger: Logger
+  readonly counters: Counters
+  /** Holds the points of all capabilities at which they take part in events. */
+  readonly points: readonly EventPoint[]
   /** Creates a worker that runs now and again, and counts its failures. */
   readonly poll: (name: string, everySeconds: number, run: () => Promise<unknown>) => Worker & { wake(): void }
   /** Is the address at which the messaging API reaches the notifier, if it is set. */

@@ -16,8 +16,6 @@ export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger, more: 
     deleteFrom('identities', forgottenSql),
     deleteFrom('events', "taken_at < now() - interval '30 days'"),
     deleteFrom('inbound_messages', "happened_at < now() - interval '90 days'"),
-    // The row outlives its button by far, since it keeps the button from acting again.
-    deleteFrom('customer_actions', "created_at < now() - interval '90 days'"),
     ...more,
   ])
 

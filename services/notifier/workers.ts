@@ -4,20 +4,17 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Core } from './capability.ts'
+import type { ChannelPoint } from './core/channels/channel-point.ts'
 import type { KeyCheck } from './core/channels/check-keys.ts'
-import { readDueLimits } from './core/channels/portfolio.ts'
-import { proveDue } from './core/channels/prove.ts'
+import { proveDue, readDue } from './core/channels/prove.ts'
 import type { TokenKeeper } from './core/channels/secrets.ts'
-import { deliverActions } from './core/events/deliver-actions.ts'
-import type { EventPoint } from './core/events/event-point.ts'
 import type { MessagingApi } from './core/messaging-api/client.ts'
 import type { OrdersClient } from './core/orders-client/orders-client.ts'
 import type { Admission } from './core/sending/admission.ts'
-import { openRoom } from './core/sending/defer-for-room.ts'
 import { createEffects } from './core/sending/effects.ts'
 import type { ClaimedMessage } from './core/sending/message.ts'
 import { Queue } from './core/sending/queue.ts'
-import { createSender } from './core/sending/sender.ts'
+import { type ContentPoint, createSender } from './core/sending/sender.ts'
 import { applyDueCategories } from './core/templates/category-changes.ts'
 import { createNotifierHousekeeping } from './housekeeping.ts'
 import type { Counters } from './metrics.ts'
@@ -43,7 +40,8 @@ interface WorkerOptions extends Engine {
   readonly poll: Core['poll']
   readonly syncDue: () => Promise<void>
   readonly admissions: readonly Admission[]
-  readonly points: readonly EventPoint[]
+  readonly contents: readonly ContentPoint[]
+  readonly channelPoints: readonly ChannelPoint[]
   readonly housekeeping: readonly DeleteExpired[]
 }
 
@@ -52,20 +50,12 @@ const sendSeconds = 16
 
 /** Creates everything that runs beside the HTTP application. Any number of processes may run all of it. */
 export const createWorkers = (options: WorkerOptions) => {
-  const { pool, logger, orders, counters, poll, syncDue } = options
-  const queue = createQueue(options)
-  const onQueued = () => queue.wake()
+  const { pool, logger, poll, syncDue } = options
   return {
-    queue,
-    actions: poll('actions.delivery', 1, () =>
-      deliverActions({ pool, logger, orders, points: options.points, onQueued, onOutcome: counters.countActions }),
-    ),
+    queue: createQueue(options),
     proofs: poll('channel.proving', 1, () => proveDue(options, logger)),
     categories: poll('templates.categories', 60, () => applyDueCategories(pool, logger)),
-    limits: poll('portfolio.limits', 60, async () => {
-      await readDueLimits(options)
-      await openRoom(pool)
-    }),
+    reads: poll('channel.reading', 60, () => readDue({ ...options, points: options.channelPoints })),
     catalogues: poll('templates.sync', 60, syncDue),
     housekeeping: createNotifierHousekeeping(pool, logger, options.housekeeping),
   }

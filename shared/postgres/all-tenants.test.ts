@@ -10,11 +10,11 @@ import { createPool, inTenant, readInTenant } from './database.ts'
 /** Lists the files that may see the rows of all tenants, with the reasons. */
 const allowed: Readonly<Record<string, string>> = {
   'services/notifier/core/sending/': 'the queue and its metrics: it is fair between the numbers of all tenants',
-  'services/notifier/core/events/deliver-actions.ts': 'the actions of customers, for all tenants',
+  'services/notifier/capabilities/customer-actions/deliver-actions.ts': 'the actions of customers, for all tenants',
   'services/notifier/metrics.ts': 'the counts of waiting work, for all tenants',
   'services/notifier/core/platform-webhooks/': 'a webhook names a number; its signature says whose it is',
   'services/notifier/core/channels/check-keys.ts': 'the keys open the credentials of all tenants, or nothing is sent',
-  'services/notifier/core/channels/portfolio.ts': 'the numbers of a portfolio share its limit, in whichever tenant',
+  'services/notifier/capabilities/account-limits/': 'the numbers of a portfolio share its limit, in whichever tenant',
   'services/notifier/core/channels/prove.ts': 'a number belongs to the one tenant that proved it',
   'services/orders/capabilities/feed/watch.ts': 'one poll for the waiting requests of all merchants',
   'services/orders/capabilities/feed/': 'the sender and its metrics: which endpoints have events waiting',

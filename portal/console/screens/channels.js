@@ -148,7 +148,7 @@ const Channel = ({ channel, onChanged }) => {
     [t('channels.registered')]: channel.registered_at ? html`<${Time} at=${channel.registered_at} />` : '–',
     [t('channels.rate')]: String(channel.messages_per_second),
     [t('channels.account')]: channel.waba_id ?? '–',
-    [t('channels.limit')]: wordLimit(channel.messaging_limit),
+    ...(channel.messaging_limit !== undefined && { [t('channels.limit')]: wordLimit(channel.messaging_limit) }),
   }
   return html`<section class="panel" aria-labelledby=${`channel-${id}`}>
     <header><h2 id=${`channel-${id}`} tabindex="-1">${channel.name} <code class="soft">${id}</code></h2>
@@ -157,7 +157,7 @@ const Channel = ({ channel, onChanged }) => {
         ${t(`plan.${channel.plan}`)}<//></span></header>
     ${channel.paused_reason && html`<p class="notice">${channel.paused_reason}</p>`}
     <${Facts} of=${facts} />
-    <${Notices} of=${channel.notices} />
+    <${Notices} of=${channel.notices ?? []} />
     <div class="row">
       ${may('checkChannel') && html`<${Act} run=${check}>${t('channels.check')}<//>`}
       ${

@@ -26,6 +26,7 @@ import { createSender } from '../core/sending/sender.ts'
 /** Holds the capabilities that the running test loads. */
 export const loaded = await loadCapabilities(capabilities, chosenCapabilities)
 const admissions = [...loaded.values()].flatMap(({ admission }) => admission ?? [])
+const contents = [...loaded.values()].flatMap(({ content }) => content ?? [])
 
 export const phoneNumberId = '106540352242922'
 
@@ -132,7 +133,7 @@ export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, opt
   const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp' })
   const logger = pino({ level: 'silent' })
   const tokens = createTokenKeeper(pool, keyring)
-  const send = createSender({ pool, api, keyring, tokens, carryOut: createEffects(pool, logger), logger })
+  const send = createSender({ pool, contents, api, keyring, tokens, carryOut: createEffects(pool, logger), logger })
   const createQueue = (more: Partial<QueueOptions> = {}) =>
     new Queue({ pool, logger, send, window, recipientPauseSeconds, sendSeconds, admissions, ...more })
   return { api, tokens, send, createQueue }

@@ -33,7 +33,7 @@ export const build = async (
   const pool = (await options.poolOf?.(fixture.url)) ?? fixture.pool
   const { log } = options
   const logger = log ? pino({}, { write: line => log.push(line) }) : pino({ level: 'silent' })
-  const { app, workers, coreWorkers } = await createNotifier({
+  const { app, workers, coreWorkers, started } = await createNotifier({
     pool,
     logger,
     keyring,
@@ -71,5 +71,6 @@ export const build = async (
     const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
     if (response.statusCode !== 200) throw new Error(response.body)
   }
-  return { ...fixture, app, workers, ...coreWorkers, call, deliver, token }
+  const actions = started.find(({ onWebhooks }) => onWebhooks)?.workers?.[0]
+  return { ...fixture, app, workers, ...coreWorkers, actions, call, deliver, token }
 }

@@ -50,7 +50,7 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   control.behave({ webhook_url: `${url}/webhooks/messaging` })
   built.queue.start()
-  built.actions.start()
+  built.actions?.start()
   /** Sends the message with the buttons about an order; returns the API's id for the message. */
   const offer = async (waybill_number = waybill): Promise<string> => {
     const offers = () => control.messages().filter(({ template }) => template !== null)

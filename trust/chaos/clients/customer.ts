@@ -1,5 +1,5 @@
+import { sealButton } from '../../../services/notifier/capabilities/customer-actions/button-token.ts'
 import { readKeyring } from '../../../services/notifier/core/channels/vault.ts'
-import { sealButton } from '../../../services/notifier/core/customer-actions/button-token.ts'
 import { phoneNumberId } from '../../../services/notifier/test/fixture.ts'
 import { pick } from '../plan.ts'
 import { type Act, type Client, pickLeaver } from './client.ts'

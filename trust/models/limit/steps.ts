@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { readDueLimits } from '../../../services/notifier/core/channels/portfolio.ts'
-import { openRoom } from '../../../services/notifier/core/sending/defer-for-room.ts'
+import { openRoom } from '../../../services/notifier/capabilities/account-limits/defer-for-room.ts'
+import { readDueLimits } from '../../../services/notifier/capabilities/account-limits/test/portfolio-fixture.ts'
 import { messageTo } from '../../../services/notifier/test/fixture.ts'
 import { status } from '../../../services/notifier/test/webhooks-fixture.ts'
 import { toUserId } from '../../../simulator/messages/people.ts'

@@ -7,6 +7,7 @@ import { findSilentSince } from '../../core/channels/silent.ts'
 import { noToken, readWithToken } from '../../core/channels/view.ts'
 import { findTenant } from '../../core/conversations/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { countReached } from '../account-limits/portfolio.ts'
 import { findBillingRule } from '../costs/billing-rules.ts'
 import { findDay, findPrice } from '../costs/price.ts'
 import { countService, findTariffs } from '../costs/queries.ts'
@@ -82,6 +83,7 @@ const readStored = async (tx: Tx, { keyring }: DoctorDependencies, tenant: strin
     unapproved: await listUnapproved(tx, tenant, phoneNumberId),
     texts: { sent: free > 0 ? await countService(tx, tenant, phoneNumberId) : 0, free },
     price: findPrice(tariffs, next),
+    used: await countReached(tx, tenant, phoneNumberId),
   }
 }
 
@@ -89,7 +91,7 @@ type Stored = NonNullable<Awaited<ReturnType<typeof readStored>>>
 
 const askApi = async (
   { api, publicUrl }: DoctorDependencies,
-  { channel, appSecret, texts, now }: Pick<Stored, 'channel' | 'appSecret' | 'texts' | 'now'>,
+  { channel, appSecret, texts, now, used }: Pick<Stored, 'channel' | 'appSecret' | 'texts' | 'now' | 'used'>,
   accessToken: string,
 ): Promise<Line[]> => {
   const { phone_number_id: id, waba_id: wabaId } = channel
@@ -113,7 +115,7 @@ const askApi = async (
     { check: 'callback', ...judgeCallback(callback, publicUrl) },
     { check: 'fields', ...judgeFields(fields) },
     { check: 'version', state: version.isLate ? 'warning' : 'ok', text: version.text },
-    { check: 'limit', ...judgeLimit(limit, channel.messaging_limit?.used ?? 0) },
+    { check: 'limit', ...judgeLimit(limit, used) },
     { check: 'texts', ...judgeTexts(texts, payment) },
   ]
 }

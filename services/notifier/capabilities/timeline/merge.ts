@@ -1,9 +1,9 @@
-import type { ActionView } from '../../core/customer-actions/queries.ts'
 import type { findFailedMessages } from '../../core/events/queries.ts'
 import { inOrder, type StatusUpdate } from '../../core/messages/view.ts'
 import type { OrderEdit, TrackingEvent } from '../../core/orders-client/orders-client.ts'
 import type { Rendered } from '../../core/templates/render.ts'
 import type { Cost } from '../costs/queries.ts'
+import type { ActionView } from '../customer-actions/queries.ts'
 
 export interface MessageUpdate extends StatusUpdate {
   readonly message_id: string

@@ -4,12 +4,21 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
+import type { PortfolioResponse } from '../messaging-api/account-responses.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import type { Refused } from '../messaging-api/responses.ts'
+import type { ChannelPoint } from './channel-point.ts'
 import { holdsScope } from './health.ts'
 import { updateChannel } from './queries.ts'
-import { type ChannelDependencies, findTokens, unlessUnopened } from './secrets.ts'
+import {
+  type ChannelDependencies,
+  type ChannelRef,
+  findTokens,
+  type NewestToken,
+  newestToken,
+  unlessUnopened,
+} from './secrets.ts'
 
 export type Prover = Pick<ChannelDependencies, 'pool' | 'keyring' | 'api'>
 
@@ -71,6 +80,59 @@ const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: s
     }
     return updateChannel(tx, tenant, phoneNumberId, { ...pending, proven_at: now })
   })
+
+type Reader = Prover & Pick<ChannelDependencies, 'points'>
+
+/**
+ * Stores to whom a number belongs, as a read of it found. If the API denies the token the number, the tenant's part in
+ * its portfolio ends.
+ */
+export const storeRead = async (
+  { pool, api, points = [] }: Omit<Reader, 'keyring'>,
+  { tenant, phoneNumberId }: ChannelRef,
+  { accessToken, isNext }: NewestToken,
+  response: Awaited<ReturnType<MessagingApi['portfolio']>>,
+): Promise<void> => {
+  if (response.kind === 'received' && response.value.id === phoneNumberId)
+    await inAllTenants(pool, (tx: Tx) => storeOwner(tx, tenant, response.value, points))
+  if (!isNext && response.kind === 'refused' && (await isDenied(api, accessToken, response)))
+    await inTenant(pool, tenant, (tx: Tx) => updateChannel(tx, tenant, phoneNumberId, unproved))
+}
+
+/**
+ * Numbers of one business share its portfolio, in whichever tenant; a number whose business the API does not name
+ * shares that of its account. Only what the API says counts: a tenant chooses its waba_id.
+ */
+const storeOwner = async (tx: Tx, tenant: string, read: PortfolioResponse, points: readonly ChannelPoint[]) => {
+  const { id, businessId, accountId } = read
+  const rows = await query<{ portfolioId: string; wabaId: string | null }>(tx)`
+    update channels set proven_waba_id = ${accountId}, portfolio_id = coalesce(${businessId}, 'waba ' || ${accountId},
+      case when portfolio_id like 'tenant %' then portfolio_id end, 'number ' || phone_number_id)
+    where tenant_id = ${tenant} and phone_number_id = ${id}
+    returning portfolio_id as "portfolioId", waba_id as "wabaId"`
+  for (const row of rows) for (const { onRead } of points) await onRead(tx, { tenant, ...row }, read)
+}
+
+/** Reads the numbers that were not read within the last hour. */
+export const readDue = async (reader: Reader): Promise<void> => {
+  const due = await inAllTenants(reader.pool, (tx: Tx) => claimUnread(tx))
+  const reads = due.map(async channel => {
+    const find = (tx: Tx) => newestToken(tx, reader.keyring, channel)
+    const token = await inTenant(reader.pool, channel.tenant, find)
+    if (token) await storeRead(reader, channel, token, await reader.api.portfolio(token, channel.phoneNumberId))
+  })
+  for (const read of await Promise.allSettled(reads)) if (read.status === 'rejected') throw read.reason
+}
+
+const claimUnread = (tx: Tx) =>
+  query<ChannelRef>(tx)`
+    update channels c set portfolio_due_at = now() + interval '1 hour'
+    from (
+      select tenant_id, phone_number_id from channels where portfolio_due_at <= now()
+      order by portfolio_due_at limit ${channelsAtOnce} for no key update skip locked
+    ) due
+    where c.tenant_id = due.tenant_id and c.phone_number_id = due.phone_number_id
+    returning c.tenant_id as tenant, c.phone_number_id as "phoneNumberId"`
 
 const channelsAtOnce = 8
 const longestPauseSeconds = 300

@@ -26,7 +26,7 @@ type RegistrationResult =
 
 /** Registers a number in one counted request, which is never repeated (docs/merchants/contract.md#register). */
 export const registerNumber = async (
-  { pool, keyring, api, tokens }: ChannelDependencies,
+  { pool, keyring, api, tokens, points }: ChannelDependencies,
   channel: ChannelRef,
   registration: Registration,
   by: Actor,
@@ -42,7 +42,7 @@ export const registerNumber = async (
     if (started.isNext) await promoteToken(tx, keyring, channel, started.accessToken)
     await storeSecret(tx, keyring, { ...channel, kind: 'pin' }, registration.pin)
     await audit(tx, tenant, by, 'channel.registered', phoneNumberId)
-    return { kind: 'registered', channel: (await readChannel(tx, tenant, phoneNumberId)) as Channel }
+    return { kind: 'registered', channel: (await readChannel(tx, tenant, phoneNumberId, points)) as Channel }
   })
     .finally(() => tokens.forget(tenant, phoneNumberId))
     .catch(error => ({ kind: 'unknown', reason: notStored, error }))

@@ -11,7 +11,7 @@ import { resumeChannel } from './queries.ts'
 import { registerNumber } from './register.ts'
 import type { ChannelDependencies } from './secrets.ts'
 import { putChannel } from './store.ts'
-import { Channel, noWebhooks, readChannel, readChannels } from './view.ts'
+import { type Channel, defineChannel, noWebhooks, readChannel, readChannels } from './view.ts'
 
 interface ChannelsOptions extends ChannelDependencies {
   /** Runs when a channel may send, again or for the first time. */
@@ -19,15 +19,16 @@ interface ChannelsOptions extends ChannelDependencies {
   readonly beforeSealing: () => Promise<void>
 }
 
-const Changed = Type.Object(
-  {
-    message: Type.String({ examples: ['Channel Updated Successfully'] }),
-    data: Channel,
-    warnings: Type.Optional(Type.Array(Type.String(), { description: 'Things that the channel cannot do yet.' })),
-  },
-  { title: 'ChannelChanged' },
-)
-const Channels = Type.Object({ data: Type.Array(Channel) }, { title: 'ChannelList' })
+const defineViews = (points: ChannelsOptions['points'] = []) => {
+  const data = defineChannel(points)
+  const message = Type.String({ examples: ['Channel Updated Successfully'] })
+  const description = 'Things that the channel cannot do yet.'
+  const warnings = Type.Optional(Type.Array(Type.String(), { description }))
+  return {
+    Changed: Type.Object({ message, data, warnings }, { title: 'ChannelChanged' }),
+    Channels: Type.Object({ data: Type.Array(data) }, { title: 'ChannelList' }),
+  }
+}
 const params = Type.Object({ phone_number_id: Type.String() })
 
 const channelFilters = {
@@ -59,7 +60,8 @@ const RegistrationBody = Type.Object(
 
 /** Serves the numbers that send messages, and their credentials: secrets go in, and never come out. */
 export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, options) => {
-  const { pool, onResumed, beforeSealing } = options
+  const { pool, onResumed, beforeSealing, points } = options
+  const { Changed, Channels } = defineViews(points)
 
   const ListChannels = {
     operationId: 'listChannels',
@@ -68,7 +70,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
     response: { 200: Channels },
   }
   app.get('/api/channels', { schema: ListChannels }, async ({ staff: { tenant }, query }) => {
-    const channels = await inTenant(pool, tenant, (tx: Tx) => readChannels(tx, tenant))
+    const channels = await inTenant(pool, tenant, (tx: Tx) => readChannels(tx, tenant, undefined, points))
     return { data: [...filterRows(channelFilters, ChannelsQuery.read(query), channels)] }
   })
 
@@ -154,7 +156,7 @@ export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (
     { ...refusesKeys, schema: ResumeChannel },
     async ({ staff: { tenant, actor }, params: { phone_number_id: id }, log }) => {
       const before = await inTenant(pool, tenant, async (tx: Tx) => {
-        const before = await readChannel(tx, tenant, id)
+        const before = await readChannel(tx, tenant, id, points)
         if (before) await resumeChannel(tx, tenant, id, actor)
         return before
       })

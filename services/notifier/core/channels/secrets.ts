@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
+import type { ChannelPoint } from './channel-point.ts'
 import { last4, open, type SecretRef, seal } from './vault.ts'
 
 export type Slot = 'current' | 'next'
@@ -151,4 +152,5 @@ export interface ChannelDependencies {
   readonly keyring: Keyring
   readonly api: MessagingApi
   readonly tokens: TokenKeeper
+  readonly points?: readonly ChannelPoint[] | undefined
 }

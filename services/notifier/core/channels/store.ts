@@ -19,7 +19,7 @@ type PutResult =
   | { kind: 'refused'; errors: FieldErrors }
 
 export const putChannel = async (
-  { pool, keyring, tokens }: ChannelDependencies,
+  { pool, keyring, tokens, points }: ChannelDependencies,
   tenant: string,
   change: ChannelChange,
   by: Actor,
@@ -36,7 +36,7 @@ export const putChannel = async (
     const changes = await storeChannels(tx, keyring, tenant, [change])
     if (changes.length > 0) await audit(tx, tenant, by, isNew ? 'channel.created' : 'channel.changed', id)
     const changed = changes.map(({ kind, id }) => `${kind} ${id}`)
-    return { kind: 'stored', isNew, changed, channel: (await readChannel(tx, tenant, id)) as Channel }
+    return { kind: 'stored', isNew, changed, channel: (await readChannel(tx, tenant, id, points)) as Channel }
   })
   if (result.kind === 'stored') tokens.forget(tenant, id)
   return result

@@ -4,23 +4,15 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
-import { NoticeView } from './notices.ts'
+import type { ChannelPoint } from './channel-point.ts'
 import { isPhoneNumberId } from './queries.ts'
 import { type ChannelRef, newestToken, type Slot } from './secrets.ts'
 import type { SecretRef } from './vault.ts'
 
 const Last4 = (description: string, ...examples: string[]) => orNull(Type.String({ description }), { examples })
 
-/** Counts people whom templates outside an open window may reach, and have reached, in 24 hours. */
-const MessagingLimit = Type.Object({
-  portfolio_id: Type.String({ examples: ['2729063490586005'] }),
-  max_people: orNull(Type.Integer({ description: 'null: unlimited.' }), { examples: [250] }),
-  used: Type.Integer({ description: 'At most a minute old.', examples: [31] }),
-  read_at: Time(),
-})
-
 /** Shows a channel to staff, with at most the last four characters of its secrets. */
-export const Channel = Type.Object(
+const Channel = Type.Object(
   {
     phone_number_id: Type.String({ examples: ['106540352242922'] }),
     name: Type.String({ examples: ['Demo Couriers'] }),
@@ -43,10 +35,6 @@ export const Channel = Type.Object(
       examples: ['102290129340398'],
     }),
     messages_per_second: Type.Number({ examples: [80] }),
-    messaging_limit: orNull(MessagingLimit, {
-      description: 'The limit of the portfolio, which its numbers share; null until it is known.',
-    }),
-    notices: Type.Array(NoticeView, { description: 'The last news of the platform about the account, newest first.' }),
     webhooks: Type.Boolean({
       description: 'True if the channel gets webhooks: it has an app secret and a verify token.',
     }),
@@ -55,37 +43,49 @@ export const Channel = Type.Object(
 )
 export type Channel = Static<typeof Channel>
 
+/** Returns the schema of a channel, with the fields of capabilities. */
+export const defineChannel = (points: readonly ChannelPoint[]) => {
+  const added = points.map(({ fields }) => fields)
+  return Type.Object(Object.assign({}, Channel.properties, ...added), { title: 'Channel' }) as typeof Channel
+}
+
 const last4 = (kind: SecretRef['kind'], slot: Slot) =>
   sql`(select last4 from secrets s where s.tenant_id = c.tenant_id and s.phone_number_id = c.phone_number_id
     and s.kind = ${kind} and s.slot = ${slot})`
 
-const utc = (column: string) => sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-const mostNotices = 20
+export const utc = (column: string) =>
+  sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /** Reads the tenant's channels, or only the one with that id, which may be any text. */
-export const readChannels = async (tx: Tx, tenant: string, phoneNumberId?: string): Promise<Channel[]> => {
+export const readChannels = async (
+  tx: Tx,
+  tenant: string,
+  phoneNumberId?: string,
+  points: readonly ChannelPoint[] = [],
+): Promise<Channel[]> => {
   if (phoneNumberId !== undefined && !isPhoneNumberId(phoneNumberId)) return []
+  const added = points.flatMap(({ columns }) => Object.entries(columns))
+  const addedSql = added.map(([name, column]) => sql`, ${column} as ${sql.ref(name)}`)
   return query<Channel>(tx)`
     select phone_number_id, name, plan, is_default as "default", state, paused_reason,
       ${last4('access_token', 'current')} as access_token_last4,
         ${last4('access_token', 'next')} as next_access_token_last4,
       ${last4('app_secret', 'current')} as app_secret_last4, ${last4('app_secret', 'next')} as next_app_secret_last4,
       proven_at, registered_at, checked_at, waba_id, rate as messages_per_second,
-      (select json_build_object('portfolio_id', p.portfolio_id, 'max_people', p.max_people, 'used', p.used,
-        'read_at', ${utc('p.read_at')}) from portfolios p where p.portfolio_id = c.portfolio_id) as messaging_limit,
-      (select coalesce(json_agg(json_build_object('kind', n.kind, 'is_problem', n.is_problem, 'text', n.text,
-        'at', ${utc('n.happened_at')}) order by n.happened_at desc), '[]') from (
-          select * from account_notices n where n.tenant_id = c.tenant_id and n.waba_id = c.waba_id
-          order by n.happened_at desc limit ${mostNotices}) n) as notices,
       length(verify_token_hash) > 0 and ${last4('app_secret', 'current')} is not null as webhooks
+      ${sql.join(addedSql, sql``)}
     from channels c
     where tenant_id = ${tenant} and
       (${phoneNumberId ?? null}::text is null or phone_number_id = ${phoneNumberId ?? null})
     order by phone_number_id`
 }
 
-export const readChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Channel | undefined> =>
-  (await readChannels(tx, tenant, phoneNumberId))[0]
+export const readChannel = async (
+  tx: Tx,
+  tenant: string,
+  phoneNumberId: string,
+  points: readonly ChannelPoint[] = [],
+) => (await readChannels(tx, tenant, phoneNumberId, points))[0]
 
 /** Reads a channel with its newest token; undefined for an unknown number. */
 export const readWithToken = async (tx: Tx, keyring: Keyring, { tenant, phoneNumberId }: ChannelRef) => {

@@ -3,14 +3,12 @@ import {
   type CourierEvents,
   editedEvent,
   isOrderEvent,
-  isStatusEvent,
   type OrderEvent,
   takenBackEvent,
 } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { findChannels, findTenant, lockConversations } from '../conversations/queries.ts'
-import { findPressedNumbers } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Company, readContext } from '../messages/accept.ts'
 import { checkMessage, type SendingContext } from '../messages/check.ts'
@@ -74,7 +72,7 @@ export const processIn = async (
   const timely = fresh.filter(event => isTimely(event, known.now) || isInDoubt(event))
   const hours = { between: known.send_between, timeZone: await learnTimeZone(tx, tenant, known.time_zone, events) }
   const timelyOrders = timely.filter(isOrderEvent)
-  const pressedOn = numbers ?? (await findNumbers(tx, tenant, timelyOrders))
+  const pressedOn = numbers ?? (await findNumbers(tx, tenant, timelyOrders, points))
   const wanted = applyRules(rules, timely, hours, pressedOn)
   const company = { settings: { ...known, time_zone: hours.timeZone }, channels }
   const { failed, ids } = await queue(tx, tenant, company, wanted, isInDoubt)
@@ -96,13 +94,9 @@ export const processIn = async (
 const isTimely = ({ happened_at }: CourierEvent, now: Date): boolean =>
   now.getTime() - Date.parse(happened_at) < expiryHours * 3_600_000
 
-/** Finds the number on which each request was made, for the decisions about customers' requests. */
-const findNumbers = (tx: Tx, tenant: string, events: readonly OrderEvent[]): Promise<Map<string, string>> => {
-  const decisions = events.filter(({ type }) => !isStatusEvent(type))
-  const wanted = decisions.map(({ id, type, order: { waybill_number: waybill } }) => {
-    return { id, waybill, action: type.slice(0, type.lastIndexOf('.')) }
-  })
-  return findPressedNumbers(tx, tenant, wanted)
+const findNumbers = async (tx: Tx, tenant: string, events: readonly OrderEvent[], points: readonly EventPoint[]) => {
+  const found = await Promise.all(points.map(point => point.findNumbers?.(tx, tenant, events)))
+  return new Map(found.flatMap(numbers => [...(numbers ?? [])]))
 }
 
 interface WantedMessage {

@@ -1,4 +1,4 @@
-import { isTenantId, requireService } from '@courier/shared/access/authenticate.ts'
+import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import {
   CourierEvents,
   KnownEvents,
@@ -6,9 +6,7 @@ import {
   maxEventBytesPerRequest,
   UtcTime,
 } from '@courier/shared/contract/order-events.ts'
-import { FoundRoom } from '@courier/shared/contract/sending-room.ts'
 import { SentMessages } from '@courier/shared/contract/sent-messages.ts'
-import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -16,17 +14,15 @@ import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { findLimits } from '../channels/portfolio.ts'
-import { findNumber, findTenant } from '../conversations/queries.ts'
+import { findTenant } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { EventPoint } from './event-point.ts'
 import { type EventOutcome, eventOutcomes, processEvents } from './process.ts'
-import { findKnownEvents, findRules, findSentMessages, maxSentMessages, readSubject } from './queries.ts'
+import { findKnownEvents, findSentMessages, maxSentMessages, readSubject } from './queries.ts'
 
 interface EventsOptions {
   readonly pool: pg.Pool
   readonly points?: readonly EventPoint[] | undefined
-  readonly serviceToken: string
   readonly tracer?: Tracer | undefined
   readonly onQueued: () => void
   readonly onProcessed: (outcome: EventOutcome, count: number) => void
@@ -47,10 +43,9 @@ const Accepted = Type.Object(
   { title: 'EventsAccepted', description: 'The events are committed: none need be sent again.' },
 )
 
+/** Serves orders; the caller has checked that it is orders. */
 export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app, options) => {
-  const { pool, serviceToken, tracer, onQueued, onProcessed } = options
-  acceptJson(app)
-  app.addHook('onRequest', requireService(serviceToken))
+  const { pool, tracer, onQueued, onProcessed } = options
 
   const AcceptEvents = {
     operationId: 'acceptEvents',
@@ -105,31 +100,6 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
     if (!isTenantId.test(tenant) || isBadText(waybill)) return { data: [] }
     return { data: await inTenant(pool, tenant, (tx: Tx) => findSentMessages(tx, tenant, waybill)) }
   })
-
-  const ReadSendingRoom = {
-    tags: ['events'],
-    operationId: 'readSendingRoom',
-    summary: 'Read how many messages about new orders may leave today',
-    description: 'The number that sends them has this room in the limit of its portfolio. Requires SERVICE_TOKEN.',
-    security: [{ service: [] }],
-    params: Type.Object({ tenant: Type.String() }),
-    response: { 200: FoundRoom },
-  }
-  app.get('/internal/sending-room/:tenant', { schema: ReadSendingRoom }, async ({ params: { tenant } }) => {
-    return { data: isTenantId.test(tenant) ? await findRoom(pool, tenant) : null }
-  })
-}
-
-/** Finds the room of the number that sends messages about new orders; null: it has no known limit. */
-const findRoom = async (pool: pg.Pool, tenant: string) => {
-  const number = await inTenant(pool, tenant, async (tx: Tx) => {
-    const rule = (await findRules(tx, tenant)).find(({ event }) => event === 'order.created')
-    return findNumber(tx, tenant, rule?.phone_number_id ?? undefined)
-  })
-  const found = number === undefined ? undefined : (await findLimits(pool, tenant)).get(number)
-  if (!found) return null
-  const { limit, waiting } = found
-  return { may_leave_today: Math.max(0, limit.left - waiting), opens_at: limit.opens_at?.toISOString() ?? null }
 }
 
 const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after?: string) => {

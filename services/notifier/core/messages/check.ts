@@ -2,7 +2,6 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, isBlank, required } from '@courier/shared/errors/field-errors.ts'
 import { type Conversation, expiresAt, isOpen } from '../conversations/conversation.ts'
 import { chooseChannel } from '../conversations/queries.ts'
-import { tokenPrefix } from '../customer-actions/button-token.ts'
 import type { ChannelRow } from '../database/tables.ts'
 import {
   type Content,
@@ -11,6 +10,7 @@ import {
   type MessageTemplate,
   type Parameter,
   parameterTypes,
+  tokenPrefix,
 } from '../messaging-api/message-template.ts'
 import { isUserId } from '../messaging-api/user-id.ts'
 import { type CatalogueTemplate, dissect } from '../templates/catalogue.ts'

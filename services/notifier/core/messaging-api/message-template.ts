@@ -96,6 +96,9 @@ export const Component = closed({
   ),
   parameters: Type.Array(Parameter, { maxItems: maxParameters }),
 })
+/** The payload of a button with an action begins with this prefix, and no other payload does. */
+export const tokenPrefix = 'courier.'
+
 /** A press of a rule's quick reply requests `action` from orders: the send replaces the payload with a token. */
 export type Component = Static<typeof Component> & { readonly action?: string | undefined }
 

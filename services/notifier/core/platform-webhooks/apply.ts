@@ -5,8 +5,6 @@ import type { Tracer } from '@courier/shared/traces.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { storeNotices } from '../channels/notices.ts'
-import { reportLimits } from '../channels/portfolio.ts'
 import { isOpen } from '../conversations/conversation.ts'
 import { type InboundMessage, insertInbound } from '../conversations/inbound-messages.ts'
 import { findKeyword } from '../conversations/keywords.ts'
@@ -16,14 +14,20 @@ import { logCategory, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import type { EchoFact, InboundFact } from './envelope.ts'
 import { choosePlanning, lockMessages } from './message-queries.ts'
-import { openPresses, recordPresses, type Said } from './presses.ts'
-import { type Known, listOwners, recognise } from './recognise.ts'
+import { listOwners, recognise } from './recognise.ts'
 import { settleMessages } from './settle-messages.ts'
-import { type SignedFacts, type SignedWebhook, sortFacts, type TenantFact } from './signed-facts.ts'
+import {
+  type Known,
+  type Said,
+  type SignedFacts,
+  type SignedWebhook,
+  sortFacts,
+  type TenantFact,
+} from './signed-facts.ts'
 import type { WebhookPoint } from './webhook-point.ts'
 
-/** Counts the facts of a transaction and their effects. */
-export type Applied = Awaited<ReturnType<typeof apply>>
+/** Counts the facts of a transaction and their effects, with those of capabilities. */
+export type Applied = Awaited<ReturnType<typeof apply>> & Readonly<Record<string, number>>
 
 export interface ApplyOptions {
   /** Opens the payloads of buttons with actions; without a keyring no press has an action. */
@@ -81,26 +85,29 @@ const applyGroup = async (
 /** Applies facts. Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
 const apply = async (tx: Tx, facts: SignedFacts, options: ApplyOptions) => {
   choosePlanning(tx, facts.statuses.length, facts.inbound.length + facts.preferences.length + facts.owners.length)
-  const people = await recognise(tx, facts, options.keyring)
+  const steps = (options.points ?? []).flatMap(({ begin }) => begin?.(tx, facts, options.keyring) ?? [])
+  const people = await recognise(tx, facts, steps)
   const said = await findSaid(tx, people.inbound)
   const { writers, now } = await openConversations(tx, said, people)
-  const opened = openPresses(options.keyring, said, now)
+  const handled = steps.map(({ takeSaid }) => takeSaid?.(said, now))
   await insertInbound(tx, [
-    ...said.map(fact => toReadable(fact, opened.presses.has(fact))),
+    ...said.map(fact =>
+      toReadable(
+        fact,
+        handled.some(some => some?.has(fact)),
+      ),
+    ),
     ...people.echoes.map(toEcho),
   ])
   const { statuses } = facts
   const locked = statuses.length + writers.length > 0 ? await lockMessages(tx, statuses, writers) : []
   const { moved, unmatched } = await settleMessages(tx, locked, statuses, options)
   const released = await releaseHeld(tx, writers)
-  await reportLimits(tx, facts.limits)
+  for (const { store } of steps) await store?.()
   const templates = facts.templates.length > 0 ? await reportTemplates(tx, facts.templates) : 0
   const categories = facts.categories.length > 0 ? await reportCategories(tx, facts.categories) : []
-  await storeNotices(
-    tx,
-    facts.notices.map(({ notice, ...fact }) => ({ ...fact, ...notice })),
-  )
-  const pressed = await recordPresses(tx, opened, said, now)
+  const added: Readonly<Record<string, number>>[] = []
+  for (const { finish } of steps) if (finish) added.push(await finish())
   categories.forEach(logCategory(options.logger))
   return {
     statuses: statuses.length,
@@ -113,11 +120,9 @@ const apply = async (tx: Tx, facts: SignedFacts, options: ApplyOptions) => {
     templates: templates + categories.length,
     /** Counts the approvals of templates: the catalogues of their accounts are due for a sync. */
     approved: facts.templates.filter(({ status }) => status === 'APPROVED').length,
-    ...pressed,
-    /** Counts news of accounts: their limits, their quality and that of their numbers and templates. */
-    notices: facts.limits.length + facts.notices.length,
     /** Counts facts about numbers and accounts that are not ours, or that another secret should have signed. */
     foreign: facts.foreign,
+    ...(Object.assign({}, ...added) as object),
   }
 }
 

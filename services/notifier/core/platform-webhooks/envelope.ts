@@ -1,6 +1,5 @@
 import { marketingStopped } from '../messaging-api/error-table.ts'
 import { type Json, toInteger, toList, toRecord } from '../messaging-api/read-json.ts'
-import { accountFields, type LimitFact, type NoticeFact, readAccountEvent } from './account-events.ts'
 import { readCall, readChange, readEcho, readHandover, readInbound } from './inbound.ts'
 import { readId, readText, readTime, readWord } from './json.ts'
 import { type NamedPerson, readPerson } from './person.ts'
@@ -18,6 +17,21 @@ export type ChangeFact = NonNullable<ReturnType<typeof readChange>>
 /** Reports that a person stops or resumes marketing messages. `source` is `user_preferences` or names an error. */
 type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
 
+/** Holds what a capability reads in a change of an account. */
+export interface AccountFact {
+  readonly kind: 'account'
+  readonly wabaId: string
+  readonly at: Date
+  readonly field: unknown
+  readonly news: object
+}
+
+/** Reads fields of changes that concern accounts. Must not throw. */
+export interface AccountReader {
+  readonly fields: readonly unknown[]
+  readonly read: (field: unknown, value: Json) => readonly object[]
+}
+
 export type Fact =
   | StatusFact
   | InboundFact
@@ -27,8 +41,7 @@ export type Fact =
   | PreferenceFact
   | TemplateFact
   | CategoryFact
-  | LimitFact
-  | NoticeFact
+  | AccountFact
 
 interface Change {
   readonly wabaId: string | undefined
@@ -84,7 +97,7 @@ const scanIds = (body: string, pattern: RegExp): string[] => {
 
 const readFields = new Set<unknown>([
   ...['messages', 'standby', 'messaging_handovers', 'calls', 'smb_message_echoes', 'user_preferences'],
-  ...['message_template_status_update', 'template_category_update', 'business_capability_update', ...accountFields],
+  ...['message_template_status_update', 'template_category_update'],
 ])
 
 /** Lists fields that no company needs, with their reasons in docs/contributors/messaging-api.md#ignored-fields. */
@@ -93,22 +106,24 @@ const ignoredFields = `history smb_app_state_sync message_template_components_up
   group_lifecycle_update group_participants_update group_settings_update group_status_update`.split(/\s+/)
 
 /** Counts the changes whose fields are not read, by name; `metric` is `other` for a name that nobody documents. */
-export const listIgnored = (document: unknown): { field: string; metric: string; count: number }[] => {
-  const names = [...listChanges(document)].flatMap(({ field }) =>
-    readFields.has(field) ? [] : (readWord(field) ?? 'other'),
-  )
+export const listIgnored = (document: unknown, readers: readonly AccountReader[]) => {
+  const isRead = (field: unknown) => readFields.has(field) || readers.some(({ fields }) => fields.includes(field))
+  const names = [...listChanges(document)].flatMap(({ field }) => (isRead(field) ? [] : (readWord(field) ?? 'other')))
   return [...Map.groupBy(names, name => name)].map(([field, { length: count }]) => {
     return { field, metric: ignoredFields.includes(field) ? field : 'other', count }
   })
 }
 
 /** Reads the known updates and skips others (docs/contributors/messaging-api.md#webhooks). Never throws. */
-export const readFacts = (document: unknown, now: Date): Fact[] => {
+export const readFacts = (document: unknown, now: Date, readers: readonly AccountReader[] = []): Fact[] => {
   const facts: (Fact | undefined)[] = []
   for (const { wabaId, at, field, value, phoneNumberId } of listChanges(document)) {
     if (field === 'message_template_status_update') facts.push(readTemplateEvent(wabaId, value, readTime(at, now)))
     if (field === 'template_category_update') facts.push(readCategoryEvent(wabaId, value, readTime(at, now)))
-    facts.push(...readAccountEvent(field, wabaId, value, readTime(at, now)))
+    if (wabaId !== undefined)
+      for (const { read } of readers.filter(({ fields }) => fields.includes(field)))
+        for (const news of read(field, value))
+          facts.push({ kind: 'account', wabaId, at: readTime(at, now), field, news })
     if (phoneNumberId === undefined) continue
     if (field === 'user_preferences')
       for (const each of toList(value.user_preferences)) facts.push(readPreference(phoneNumberId, toRecord(each), now))

@@ -1,25 +1,23 @@
 import { identifyPerson } from '@courier/shared/phone-number.ts'
-import type { Keyring } from '@courier/shared/vault.ts'
 import { identify, type Move, movePeople, type Sighting } from '../conversations/identities.ts'
 import { insertInbound } from '../conversations/inbound-messages.ts'
-import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
 import { prepared, type Tx, toColumns } from '../database/tables.ts'
-import { isUserId } from '../messaging-api/user-id.ts'
 import type { ChangeFact, InboundFact } from './envelope.ts'
 import type { NamedPerson } from './person.ts'
-import type { SignedFacts, TenantFact } from './signed-facts.ts'
+import type { Known, SignedFacts, TenantFact } from './signed-facts.ts'
+import type { WebhookSteps } from './webhook-point.ts'
 
 type Named = NamedPerson & { readonly tenant: string; readonly phoneNumberId: string; readonly at: Date }
-export type Known<F> = F & { readonly recipient: string }
 
 /**
  * Finds the recipients of the people in webhooks; learns which numbers and user ids belong together, and moves the
  * conversations of people whose number or id turns out to be another. Locks identities and what moves.
  */
-export const recognise = async (tx: Tx, facts: SignedFacts, keyring: Keyring | undefined) => {
+export const recognise = async (tx: Tx, facts: SignedFacts, steps: readonly WebhookSteps[]) => {
   const changes = await storeChanges(tx, facts.changes)
-  const presses = await findPressers(tx, facts.inbound, keyring)
-  const inbound = facts.inbound.map(fact => ({ ...fact, ...presses.get(fact) }))
+  const found: ReadonlyMap<TenantFact<InboundFact>, NamedPerson>[] = []
+  for (const { findWriters } of steps) if (findWriters) found.push(await findWriters())
+  const inbound = facts.inbound.map(fact => Object.assign({}, fact, ...found.map(writers => writers.get(fact))))
   const people: Named[] = [...inbound, ...facts.preferences, ...facts.echoes, ...facts.owners]
   const paired = facts.statuses.filter(({ phone, userId }) => phone !== undefined && userId !== undefined)
   const movedTo = await findMovedTo(tx, [...people, ...paired])
@@ -115,46 +113,4 @@ const findReached = async (tx: Tx, statuses: SignedFacts['statuses']): Promise<S
     where m.recipient not like '%.%' and not exists (
       select from identities i where i.tenant_id = given.tenant_id and i.user_id = given.user_id
         and i.recipient not like '%.%')`
-}
-
-/** Limits the messages whose buttons a press is tried for. */
-const maxUnderWay = 1_000
-
-/**
- * Finds the people who pressed our buttons, if we do not know their number: the sealed payload opens only for the
- * recipient of its message. That is the one that `context` names or, until the outcome of its send is stored, one
- * of those under way.
- */
-const findPressers = async (tx: Tx, inbound: readonly TenantFact<InboundFact>[], keyring: Keyring | undefined) => {
-  const pressed = inbound.filter(({ phone, payload }) => phone === undefined && payload?.startsWith(tokenPrefix))
-  const found = new Map<TenantFact<InboundFact>, NamedPerson>()
-  if (!keyring || pressed.length === 0) return found
-  const [tenants, numbers, ids, users] = toColumns(pressed, 'tenant', 'phoneNumberId', 'context', 'userId')
-  const rows = await prepared<{ place: number; recipient: string }>(tx, 'find_pressed')`
-    with given as materialized (
-      select * from unnest(${tenants}::text[], ${numbers}::text[], ${ids}::text[], ${users}::text[])
-        with ordinality as given (tenant_id, phone_number_id, provider_message_id, user_id, place)
-      where not exists (
-        select from identities i where i.tenant_id = given.tenant_id and i.user_id = given.user_id
-          and i.recipient not like '%.%')
-    ), known as materialized (
-      select place, recipient from given join messages using (tenant_id, phone_number_id, provider_message_id)
-    )
-    select place::integer, recipient from known
-    union
-    select place::integer, m.recipient
-    from (select * from given where place not in (select place from known)) given cross join lateral (
-      select recipient from messages m
-      where m.tenant_id = given.tenant_id and m.phone_number_id = given.phone_number_id
-        and m.status in ('sending', 'unknown') and m.template::text like '%"action"%'
-      limit ${maxUnderWay}::integer
-    ) m`
-  for (const { place, recipient } of rows) {
-    const fact = pressed[place - 1] as TenantFact<InboundFact>
-    const { tenant, phoneNumberId, payload = '', at } = fact
-    const opened = openButton(keyring, { tenant, phoneNumberId, recipient }, payload, at, at)
-    if (opened.kind !== 'unreadable')
-      found.set(fact, isUserId(recipient) ? { userId: fact.userId ?? recipient } : { phone: recipient })
-  }
-  return found
 }

@@ -9,7 +9,7 @@ import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { ListAppSecrets } from '../channels/secrets.ts'
 import { type Applied, type ApplyOptions, createApplier } from './apply.ts'
-import { listIgnored, listOrigins, readFacts, scanOrigins } from './envelope.ts'
+import { type AccountReader, listIgnored, listOrigins, readFacts, scanOrigins } from './envelope.ts'
 import { parseJson } from './json.ts'
 import { createSenders, maxBodyBytes } from './senders.ts'
 import { createSignals } from './signals.ts'
@@ -20,11 +20,12 @@ export interface WebhooksOptions extends ApplyOptions {
   pool: pg.Pool
   listAppSecrets: ListAppSecrets
   onReleased: () => void
-  onActions?: (() => void) | undefined
+  /** Runs after the commit, with the counts of the transaction. */
+  onApplied?: ((applied: Applied) => void) | undefined
   onApproved?: (() => void) | undefined
   /** Limits the refused requests per minute of an unknown network address; unlimited if omitted. */
   strangersPerMinute?: number | undefined
-  onFact?: ((kind: keyof Applied | 'refused', count: number) => void) | undefined
+  onFact?: ((kind: string, count: number) => void) | undefined
   /** Counts changes of a field that is not read. */
   onIgnored?: ((field: string, count: number) => void) | undefined
 }
@@ -50,6 +51,7 @@ const Processed = Type.Object({}, { description: 'The events are committed.' })
 
 /** Serves the webhooks of the messaging API (docs/contributors/messaging-api.md#webhooks). */
 export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {
+  const readers = (options.points ?? []).flatMap(({ accounts }) => accounts ?? [])
   const findSigners = createSignerFinder(options.pool, options.listAppSecrets)
   const apply = createApplier(options.pool, options)
   const noteSignals = createSignals(options.pool, options.logger)
@@ -90,7 +92,12 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (
   app.post(path, { bodyLimit: maxBodyBytes, schema: AcceptWebhook }, async request => {
     const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
     const isPaused = request.guessingPause !== undefined
-    const webhook = await readWebhook(findSigners, clock, bytes, request.headers['x-hub-signature-256'], isPaused)
+    const webhook = await readWebhook(
+      { findSigners, clock, readers },
+      bytes,
+      request.headers['x-hub-signature-256'],
+      isPaused,
+    )
     if (webhook.kind === 'refused') {
       options.onFact?.('refused', 1)
       request.log.warn({ bytes: bytes.length, reason: webhook.reason }, 'webhook.refused')
@@ -118,12 +125,12 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (
 const report = (
   request: FastifyRequest,
   applied: Applied,
-  { onFact, onReleased, onActions, onApproved }: WebhooksOptions,
+  { onFact, onReleased, onApplied, onApproved }: WebhooksOptions,
 ): void => {
   request.log.info(applied, 'webhook.applied')
-  for (const [kind, count] of Object.entries(applied)) onFact?.(kind as keyof Applied, count)
-  if (applied.released + applied.addresses > 0) onReleased()
-  if (applied.pressed + applied.addresses > 0) onActions?.()
+  for (const [kind, count] of Object.entries(applied)) onFact?.(kind, count)
+  if (applied.released > 0) onReleased()
+  onApplied?.(applied)
   if (applied.approved > 0) onApproved?.()
 }
 
@@ -140,8 +147,7 @@ type ReadWebhook =
 
 /** Reads the facts of a webhook that one of our app secrets signed. Parses nothing before the signature is verified. */
 const readWebhook = async (
-  findSigners: FindSigners,
-  clock: Clock,
+  { findSigners, clock, readers }: { findSigners: FindSigners; clock: Clock; readers: readonly AccountReader[] },
   bytes: Buffer,
   signature: string | undefined,
   isPaused: boolean,
@@ -152,6 +158,6 @@ const readWebhook = async (
   const document = parseJson(bytes)
   const found = await findSigners(listOrigins(document), isSignedWith, false, bytes.length)
   if (found.kind !== 'signed') return found
-  const signed = { signers: found.signers, facts: readFacts(document, await clock()) }
-  return { kind: 'signed', signed, ignored: listIgnored(document) }
+  const signed = { signers: found.signers, facts: readFacts(document, await clock(), readers) }
+  return { kind: 'signed', signed, ignored: listIgnored(document, readers) }
 }

@@ -1,4 +1,5 @@
-import type { Fact } from './envelope.ts'
+import type { KeywordChoice } from '../conversations/keywords.ts'
+import type { Fact, InboundFact } from './envelope.ts'
 import type { Channel } from './verify.ts'
 
 /** Holds the facts of one webhook request, and the numbers whose secret signed it. */
@@ -8,6 +9,9 @@ export interface SignedWebhook {
 }
 
 export type TenantFact<F> = F & { readonly tenant: string }
+export type Known<F> = F & { readonly recipient: string }
+/** Is an inbound message with the keyword that it is, if any. */
+export type Said = Known<TenantFact<InboundFact>> & { readonly keyword: KeywordChoice | undefined }
 
 /** Sorts the webhooks' facts about the numbers and accounts whose secrets signed them; counts all other facts. */
 export const sortFacts = (webhooks: readonly SignedWebhook[]) => {
@@ -41,8 +45,7 @@ export const sortFacts = (webhooks: readonly SignedWebhook[]) => {
     preferences: select('preference'),
     templates: select('template'),
     categories: select('category'),
-    limits: select('limit'),
-    notices: select('notice'),
+    accounts: select('account'),
     foreign,
   }
 }

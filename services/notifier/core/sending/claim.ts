@@ -7,7 +7,6 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, toTemplateKey } from '../templates/queries.ts'
 import type { Admission } from './admission.ts'
 import { admitHours, limitRecipientRate, waitForEarlier } from './defer.ts'
-import { deferForRoom } from './defer-for-room.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
 import { type Blocked, findBlockReason } from './pre-send-check.ts'
@@ -32,7 +31,6 @@ interface Claimed {
 
 interface Channel extends ChannelRef {
   readonly plan: 'free' | 'paid'
-  readonly portfolio: string | null
   readonly tokens: number
   /** Comes from Postgres' clock. */
   readonly now: Date
@@ -64,7 +62,6 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const { sendable, blocked } = check(ready, checkable, now)
     let leaving: readonly ClaimedMessage[] = sendable
     for (const { reserve } of admissions) if (reserve) leaving = await reserve(leaving)
-    leaving = await deferForRoom(tx, leaving)
     const [marked] = await Promise.all([
       markSending(tx, leaving, options),
       takeTokens(tx, channels, [...leaving, ...blocked.map(({ message }) => message)]),
@@ -91,9 +88,7 @@ const check = (ready: readonly DueMessage[], checkable: ReadonlyMap<DueMessage, 
 const lockChannels = async (tx: Tx): Promise<Channel[]> => {
   const rows = await prepared<Omit<Channel, 'tokens'> & TokenBucket>(tx, 'lock_channels')`
     select c.tenant_id as tenant, c.phone_number_id as "phoneNumberId", c.plan, c.rate, c.budget as tokens,
-      c.budget_at as at, c.slowed_rate as "slowedRate", c.slowed_at as "slowedAt", now() as now,
-      (select p.portfolio_id from portfolios p where p.portfolio_id = c.portfolio_id and p.max_people is not null)
-        as portfolio
+      c.budget_at as at, c.slowed_rate as "slowedRate", c.slowed_at as "slowedAt", now() as now
     from channels c
     where c.state = 'active' and (c.not_before is null or c.not_before <= now())
       -- Avoids a join and an index on expires_at: both would walk a whole backlog to find its first message.
@@ -108,8 +103,8 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
     limit 64
     -- An update lock would conflict: whoever queues messages holds a key-share lock on the number's row until commit.
     for no key update of c skip locked`
-  return rows.map(({ tenant, phoneNumberId, plan, portfolio, now, ...bucket }) => {
-    return { tenant, phoneNumberId, plan, portfolio, now, tokens: countTokens(bucket, now) }
+  return rows.map(({ tenant, phoneNumberId, plan, now, ...bucket }) => {
+    return { tenant, phoneNumberId, plan, now, tokens: countTokens(bucket, now) }
   })
 }
 
@@ -151,7 +146,7 @@ const toKey = ({ tenant, phoneNumberId }: ChannelRef): string => `${tenant} ${ph
 
 const addConversations = async (tx: Tx, channels: readonly Channel[], messages: readonly DueMessage[]) => {
   const ofNumber = Map.groupBy(messages, toKey)
-  const known = channels.map(async ({ tenant, phoneNumberId, plan, portfolio, now: claimedAt }) => {
+  const known = channels.map(async ({ tenant, phoneNumberId, plan, now: claimedAt }) => {
     const due = ofNumber.get(toKey({ tenant, phoneNumberId })) ?? []
     if (due.length === 0) return []
     const recipients = due.map(({ recipient }) => recipient)
@@ -163,7 +158,7 @@ const addConversations = async (tx: Tx, channels: readonly Channel[], messages: 
     return due.map(message => {
       const isMarketing = !isPlain(message.template) && marketing.has(toTemplateKey(message.template))
       const conversation = conversations.get(message.recipient)
-      return [message, { ...message, plan, portfolio, conversation, isMarketing, claimedAt }] as const
+      return [message, { ...message, plan, conversation, isMarketing, claimedAt }] as const
     })
   })
   return new Map((await Promise.all(known)).flat())

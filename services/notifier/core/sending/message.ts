@@ -16,8 +16,6 @@ export interface DueMessage extends Omit<CheckedMessage, 'sendAt' | 'isHeld' | '
 export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
   readonly waybillNumber?: string | null
   readonly plan: 'free' | 'paid'
-  /** Is the id of the portfolio whose messaging limit counts; null without a known limit. */
-  readonly portfolio?: string | null
   readonly conversation: Conversation | undefined
   /** Is reliable only for people who opted out of marketing messages. */
   readonly isMarketing: boolean

@@ -1,7 +1,7 @@
 import { atMost } from '@courier/shared/lru-limit.ts'
 import { inTenant, retryDeadlocks } from '@courier/shared/postgres/database.ts'
 import { inSpans, readTraceId, type Tracer } from '@courier/shared/traces.ts'
-import { VaultError } from '@courier/shared/vault.ts'
+import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import { assignNumber, type Prover } from '../channels/prove.ts'
@@ -9,17 +9,23 @@ import type { AccessTokens, TokenKeeper } from '../channels/secrets.ts'
 import { isOpen } from '../conversations/conversation.ts'
 import { identify, movePeople, type Sighting } from '../conversations/identities.ts'
 import { findMoved, recordInbound, releaseHeld } from '../conversations/queries.ts'
-import { sealActions } from '../customer-actions/button-token.ts'
 import type { Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
-import { isPlain } from '../messaging-api/message-template.ts'
+import { type Content, isPlain } from '../messaging-api/message-template.ts'
 import { type Accepted, bareRefusal, type Failed, type Refused } from '../messaging-api/responses.ts'
 import { decide } from './decide.ts'
 import type { createEffects } from './effects.ts'
 import type { ClaimedMessage } from './message.ts'
 import type { SendOutcome } from './outcomes.ts'
 
+/** Takes part in writing the content of messages. */
+export interface ContentPoint {
+  /** Returns the content to send, such as with sealed buttons. Runs after the commit of `sending`. */
+  readonly seal: (keyring: Keyring, message: ClaimedMessage, content: Content, now: Date) => Content
+}
+
 interface SenderOptions extends Prover {
+  readonly contents?: readonly ContentPoint[] | undefined
   readonly tokens: TokenKeeper
   readonly carryOut: ReturnType<typeof createEffects>
   readonly logger: Logger
@@ -159,7 +165,7 @@ const isPausing = (result: Accepted | Failed): boolean =>
 
 /** Sends with the newest token first; if the API refuses it, sends with the old one, which duplicates nothing. */
 const sendWith = async (
-  { api, keyring, tokens, logger }: SenderOptions,
+  { api, keyring, tokens, logger, contents = [] }: SenderOptions,
   message: ClaimedMessage,
   found: AccessTokens | Error,
   until: number,
@@ -167,7 +173,8 @@ const sendWith = async (
   if (found instanceof Error) return { kind: 'not_written', reason: 'the access token could not be read' }
   const { current, next } = found
   const { tenant, phoneNumberId, recipient, id, traceparent } = message
-  const template = sealActions(keyring, message, message.template, message.claimedAt)
+  const seal = (content: Content, point: ContentPoint) => point.seal(keyring, message, content, message.claimedAt)
+  const template = contents.reduce(seal, message.template)
   const send = (accessToken: string) => {
     const withinMilliseconds = until - performance.now()
     const content = { to: recipient, template, callbackData: id, traceparent, withinMilliseconds }

@@ -1,54 +1,46 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
-import { inTenant, query } from '@courier/shared/postgres/database.ts'
+import { query } from '@courier/shared/postgres/database.ts'
+import { orNull, Time } from '@courier/shared/schemas.ts'
+import { Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
-import type { PortfolioResponse } from '../messaging-api/account-responses.ts'
+import type { ReadNumber } from '../../core/channels/channel-point.ts'
+import { utc } from '../../core/channels/view.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import type { PortfolioResponse } from '../../core/messaging-api/account-responses.ts'
 import { storeNotices } from './notices.ts'
-import { isDenied, unproved } from './prove.ts'
-import { updateChannel } from './queries.ts'
-import { type ChannelDependencies, type ChannelRef, type NewestToken, newestToken } from './secrets.ts'
 
-type Reader = Pick<ChannelDependencies, 'pool' | 'keyring' | 'api'>
+/** Counts people whom templates outside an open window may reach, and have reached, in 24 hours. */
+const MessagingLimit = Type.Object({
+  portfolio_id: Type.String({ examples: ['2729063490586005'] }),
+  max_people: orNull(Type.Integer({ description: 'null: unlimited.' }), { examples: [250] }),
+  used: Type.Integer({ description: 'At most a minute old.', examples: [31] }),
+  read_at: Time(),
+})
 
-/**
- * Stores what a read of a number's limit and quality found. If the API denies the token the number, the tenant's part
- * in its portfolio ends.
- */
-export const storeRead = async (
-  { pool, api }: Omit<Reader, 'keyring'>,
-  { tenant, phoneNumberId }: ChannelRef,
-  { accessToken, isNext }: NewestToken,
-  response: Awaited<ReturnType<Reader['api']['portfolio']>>,
-): Promise<void> => {
-  if (response.kind === 'received' && response.value.id === phoneNumberId)
-    await inAllTenants(pool, (tx: Tx) => storeLimit(tx, tenant, phoneNumberId, response.value))
-  if (!isNext && response.kind === 'refused' && (await isDenied(api, accessToken, response)))
-    await inTenant(pool, tenant, (tx: Tx) => updateChannel(tx, tenant, phoneNumberId, unproved))
-}
+export const limitField = orNull(MessagingLimit, {
+  description: 'The limit of the portfolio, which its numbers share; null until it is known.',
+})
+
+export const selectLimit = sql`
+  (select json_build_object('portfolio_id', p.portfolio_id, 'max_people', p.max_people, 'used', p.used,
+    'read_at', ${utc('p.read_at')}) from portfolios p where p.portfolio_id = c.portfolio_id)`
 
 /**
- * Numbers of one business share its limit, in whichever tenant; a number whose business the API does not name shares it
- * with those of its account. Only what the API says counts: a tenant chooses its waba_id. A limit that was the tenant's
- * own goes along once the API proves its account.
+ * Stores the limit and quality that a read of a number found. A limit that was the tenant's own goes along once the API
+ * proves its account.
  */
-const storeLimit = async (tx: Tx, tenant: string, phoneNumberId: string, portfolio: PortfolioResponse) => {
-  const { businessId, accountId, maxPeople, quality, displayNumber } = portfolio
-  const rows = await query<{ id: string; own: string | null; wabaId: string | null }>(tx)`
-    update channels set proven_waba_id = ${accountId}, portfolio_id = coalesce(${businessId}, 'waba ' || ${accountId},
-      case when portfolio_id like 'tenant %' then portfolio_id end, 'number ' || phone_number_id)
-    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}
-    returning portfolio_id as id, waba_id as "wabaId", ${ownId} as own`
-  if (!rows[0]) return
-  const { id, own, wabaId } = rows[0]
+export const storeLimit = async (tx: Tx, { tenant, portfolioId, wabaId }: ReadNumber, read: PortfolioResponse) => {
+  const { accountId, maxPeople, quality, displayNumber } = read
   if (maxPeople !== undefined)
     await query(tx)`
-      insert into portfolios (portfolio_id, max_people, read_at) values (${id}, ${maxPeople}, now())
+      insert into portfolios (portfolio_id, max_people, read_at) values (${portfolioId}, ${maxPeople}, now())
       on conflict (portfolio_id) do update set max_people = excluded.max_people, read_at = now()`
   else if (accountId === wabaId)
     await query(tx)`
       insert into portfolios (portfolio_id, max_people, read_at)
-      select ${id}, max_people, read_at from portfolios where portfolio_id = ${own} on conflict do nothing`
+      select ${portfolioId}, max_people, read_at from portfolios
+      where portfolio_id = 'tenant ' || ${tenant} || ' account ' || ${wabaId} on conflict do nothing`
   if (wabaId === null || quality === null || displayNumber === null) return
   const text = `The quality of ${displayNumber} is ${quality}.${quality === 'GREEN' ? '' : adviceOnQuality}`
   const notice = { kind: 'quality' as const, subject: displayNumber.replace(/\D/g, ''), isProblem: quality === 'RED' }
@@ -82,30 +74,6 @@ export const reportLimits = async (
       where known.read_at <= excluded.read_at + interval '1 second'`
 }
 
-const channelsAtOnce = 8
-
-/** Reads the limits that were not read within the last hour. */
-export const readDueLimits = async (reader: Reader): Promise<void> => {
-  const due = await inAllTenants(reader.pool, (tx: Tx) => claimDue(tx))
-  const reads = due.map(async ({ tenant, phoneNumberId }) => {
-    const find = (tx: Tx) => newestToken(tx, reader.keyring, { tenant, phoneNumberId })
-    const token = await inTenant(reader.pool, tenant, find)
-    if (!token) return
-    await storeRead(reader, { tenant, phoneNumberId }, token, await reader.api.portfolio(token, phoneNumberId))
-  })
-  for (const read of await Promise.allSettled(reads)) if (read.status === 'rejected') throw read.reason
-}
-
-const claimDue = (tx: Tx) =>
-  query<{ tenant: string; phoneNumberId: string }>(tx)`
-    update channels c set portfolio_due_at = now() + interval '1 hour'
-    from (
-      select tenant_id, phone_number_id from channels where portfolio_due_at <= now()
-      order by portfolio_due_at limit ${channelsAtOnce} for no key update skip locked
-    ) due
-    where c.tenant_id = due.tenant_id and c.phone_number_id = due.phone_number_id
-    returning c.tenant_id as tenant, c.phone_number_id as "phoneNumberId"`
-
 export interface Limit {
   readonly max_people: number
   readonly left: number
@@ -138,4 +106,12 @@ export const findLimits = async (pool: pg.Pool, tenant: string, recipients: read
       where c.tenant_id = ${tenant} and max_people is not null`,
   )
   return new Map(rows.map(({ id, reached, waiting, ...limit }) => [id, { limit, waiting, reached: new Set(reached) }]))
+}
+
+/** Counts the people whom the portfolio of a number has reached, at most a minute old; 0 without a known limit. */
+export const countReached = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<number> => {
+  const rows = await query<{ used: number }>(tx)`
+    select used from channels join portfolios using (portfolio_id)
+    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}`
+  return rows[0]?.used ?? 0
 }

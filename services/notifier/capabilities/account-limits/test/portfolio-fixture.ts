@@ -1,11 +1,16 @@
 import type { Test } from 'tap'
-import { readDueLimits } from '../core/channels/portfolio.ts'
-import { openRoom } from '../core/sending/defer-for-room.ts'
-import { createFixture, messageTo, until } from './fixture.ts'
+import { readDue } from '../../../core/channels/prove.ts'
+import { createFixture, messageTo, until } from '../../../test/fixture.ts'
+import { accountLimits } from '../capability.ts'
+import { openRoom } from '../defer-for-room.ts'
 
 export const phone = (index: number): string => `077${String(1_000_000 + index)}`
 
 export const wabaId = '102290129340398'
+
+/** Reads the numbers that are due, with their limits. */
+export const readDueLimits = (reader: Parameters<typeof readDue>[0]) =>
+  readDue({ ...reader, points: accountLimits.channel ? [accountLimits.channel] : [] })
 
 /** Prepares a number whose portfolio may reach `limit` people a day, and a queue that a test starts. */
 export const prepareLimit = async (t: Test, limit = 25) =>

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { addTenant, messageTo, phoneNumberId, until } from '../../test/fixture.ts'
-import { leaveDayByDay, phone, prepareLimit } from '../../test/portfolio-fixture.ts'
 import { openRoom } from './defer-for-room.ts'
+import { leaveDayByDay, phone, prepareLimit } from './test/portfolio-fixture.ts'
 
 const limit = 25
 

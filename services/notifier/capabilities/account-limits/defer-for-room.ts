@@ -1,10 +1,12 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
-import { isOpen } from '../conversations/conversation.ts'
-import { prepared, type Tx, toColumns } from '../database/tables.ts'
-import { laterExpirySql } from '../messages/expiry.ts'
-import { isPlain } from '../messaging-api/message-template.ts'
-import type { ClaimedMessage } from './message.ts'
+import type { ChannelRef } from '../../core/channels/secrets.ts'
+import { isOpen } from '../../core/conversations/conversation.ts'
+import { prepared, type Tx, toColumns } from '../../core/database/tables.ts'
+import { laterExpirySql } from '../../core/messages/expiry.ts'
+import { isPlain } from '../../core/messaging-api/message-template.ts'
+import type { Admission } from '../../core/sending/admission.ts'
+import type { ClaimedMessage } from '../../core/sending/message.ts'
 
 /** Begins the reason that staff read while a message waits for room in the limit of its portfolio. */
 export const waitsForRoom = "waits: the portfolio's messaging limit is reached"
@@ -13,22 +15,42 @@ export const waitsForRoom = "waits: the portfolio's messaging limit is reached"
 const maxDeferred = 10_000
 
 /**
- * Returns the messages that may be sent, and counts their people towards the limits of their portfolios. Defers the
+ * Admits the messages that may be sent, and counts their people towards the limits of their portfolios. Defers the
  * others until there is room, with those that are due on numbers of the same portfolio: the first of the line leaves
  * first, utility before marketing. A deferral is not an attempt. Locks the portfolios after messages and numbers
  * (docs/contributors/decisions.md#order-of-locks).
  */
-export const deferForRoom = async (tx: Tx, sendable: readonly ClaimedMessage[]): Promise<ClaimedMessage[]> => {
-  const counted = Map.groupBy(sendable.filter(isCounted), ({ portfolio }) => portfolio ?? '')
-  const late = new Set<ClaimedMessage>()
-  for (const portfolio of [...counted.keys()].sort())
-    for (const message of await takeRoom(tx, portfolio, counted.get(portfolio) ?? [])) late.add(message)
-  return sendable.filter(message => !late.has(message))
+export const admitWithinRoom: Admission = async (tx, numbers) => {
+  const limited = await findLimited(tx, numbers)
+  if (limited.size === 0) return {}
+  return {
+    reserve: async sendable => {
+      const counted = Map.groupBy(sendable.filter(isCounted), message => limited.get(toKey(message)))
+      counted.delete(undefined)
+      const late = new Set<ClaimedMessage>()
+      for (const portfolio of ([...counted.keys()] as string[]).sort())
+        for (const message of await takeRoom(tx, portfolio, counted.get(portfolio) ?? [])) late.add(message)
+      return sendable.filter(message => !late.has(message))
+    },
+  }
+}
+
+const toKey = ({ tenant, phoneNumberId }: ChannelRef): string => `${tenant} ${phoneNumberId}`
+
+/** Finds the portfolios of these numbers that have a known limit. */
+const findLimited = async (tx: Tx, numbers: readonly ChannelRef[]): Promise<Map<string, string>> => {
+  const [tenants, ids] = toColumns(numbers, 'tenant', 'phoneNumberId')
+  const rows = await prepared<ChannelRef & { portfolio: string }>(tx, 'find_limited')`
+    select tenant_id as tenant, phone_number_id as "phoneNumberId", portfolio_id as portfolio
+    from unnest(${tenants}::text[], ${ids}::text[]) as number (tenant_id, phone_number_id)
+      join channels using (tenant_id, phone_number_id) join portfolios using (portfolio_id)
+    where max_people is not null`
+  return new Map(rows.map(({ portfolio, ...number }) => [toKey(number), portfolio]))
 }
 
 /** The limit counts people whom messages reach outside an open window: templates alone. */
-const isCounted = ({ portfolio, template, conversation, claimedAt }: ClaimedMessage): boolean =>
-  portfolio != null && !isPlain(template) && !isOpen(conversation?.lastInboundAt ?? null, claimedAt)
+const isCounted = ({ template, conversation, claimedAt }: ClaimedMessage): boolean =>
+  !isPlain(template) && !isOpen(conversation?.lastInboundAt ?? null, claimedAt)
 
 interface Room {
   readonly room: number

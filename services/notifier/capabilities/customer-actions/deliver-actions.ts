@@ -4,17 +4,11 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant, retryDeadlocks } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import {
-  type ActionResult,
-  claimActions,
-  postponeActions,
-  storeResults,
-  type WaitingAction,
-} from '../customer-actions/queries.ts'
-import type { Tx } from '../database/tables.ts'
-import type { OrdersClient } from '../orders-client/orders-client.ts'
-import type { EventPoint } from './event-point.ts'
-import { processIn } from './process.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import type { EventPoint } from '../../core/events/event-point.ts'
+import { processIn } from '../../core/events/process.ts'
+import type { OrdersClient } from '../../core/orders-client/orders-client.ts'
+import { type ActionResult, claimActions, postponeActions, storeResults, type WaitingAction } from './queries.ts'
 
 interface ActionDeliveryOptions {
   readonly pool: pg.Pool

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { readKeyring } from '../../core/channels/vault.ts'
+import { tokenPrefix } from '../../core/messaging-api/message-template.ts'
 import { messageTo, phoneNumberId } from '../../test/fixture.ts'
 import { confirm, customer, prepare, rules } from '../../test/replies-fixture.ts'
 import { checkDemo } from '../../test/rules-of-demo.ts'
 import { envelope, inbound, postWebhook } from '../../test/webhooks-fixture.ts'
-import { readKeyring } from '../channels/vault.ts'
-import { openButton, sealActions, sealButton, tokenPrefix } from './button-token.ts'
+import { openButton, sealActions, sealButton } from './button-token.ts'
 
 const key = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 const [oldKey, newKey] = [key('old'), key('new')]

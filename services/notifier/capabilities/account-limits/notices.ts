@@ -1,13 +1,15 @@
 import { query } from '@courier/shared/postgres/database.ts'
 import { oneOf, Time } from '@courier/shared/schemas.ts'
-import { type Static, Type } from '@sinclair/typebox'
-import type { Tx } from '../database/tables.ts'
+import { Type } from '@sinclair/typebox'
+import { sql } from 'kysely'
+import { utc } from '../../core/channels/view.ts'
+import type { Tx } from '../../core/database/tables.ts'
 
 /** `quality` and `throughput` concern a number, `template` one template, `account` all of the account. */
-export const noticeKinds = ['quality', 'throughput', 'account', 'template'] as const
+const noticeKinds = ['quality', 'throughput', 'account', 'template'] as const
 
 /** Shows the last news of the platform about a number's account: one for each number, template and kind. */
-export const NoticeView = Type.Object(
+const NoticeView = Type.Object(
   {
     kind: oneOf(noticeKinds),
     is_problem: Type.Boolean(),
@@ -16,7 +18,18 @@ export const NoticeView = Type.Object(
   },
   { title: 'AccountNotice' },
 )
-export type NoticeView = Static<typeof NoticeView>
+
+export const noticesField = Type.Array(NoticeView, {
+  description: 'The last news of the platform about the account, newest first.',
+})
+
+const mostNotices = 20
+
+export const selectNotices = sql`
+  (select coalesce(json_agg(json_build_object('kind', n.kind, 'is_problem', n.is_problem, 'text', n.text,
+    'at', ${utc('n.happened_at')}) order by n.happened_at desc), '[]') from (
+      select * from account_notices n where n.tenant_id = c.tenant_id and n.waba_id = c.waba_id
+      order by n.happened_at desc limit ${mostNotices}) n)`
 
 export interface Notice {
   readonly tenant: string

@@ -2,12 +2,12 @@ import { pollWorker } from '@courier/shared/poll-worker.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import t from 'tap'
-import { insertPresses } from './core/customer-actions/queries.ts'
-import type { Tx } from './core/database/tables.ts'
-import { deliverActions } from './core/events/deliver-actions.ts'
-import { phoneNumberId, until } from './test/fixture.ts'
-import { orderEvent } from './test/orders-stand-in.ts'
-import { callMe, cancel, confirm, customer, prepare, waybill } from './test/replies-fixture.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { phoneNumberId, until } from '../../test/fixture.ts'
+import { orderEvent } from '../../test/orders-stand-in.ts'
+import { callMe, cancel, confirm, customer, prepare, waybill } from '../../test/replies-fixture.ts'
+import { deliverActions } from './deliver-actions.ts'
+import { insertPresses } from './queries.ts'
 
 t.test('a button acts once, however often it is pressed, and the customer gets its outcome as a text', async t => {
   const { orders, control, offer, settled, texted, texts, heard, counted, call, log } = await prepare(t)
@@ -168,7 +168,7 @@ t.test('replies to presses from before a restore become unknown, and are not sen
 
 t.test('presses that arrive together act in the order of their times', async t => {
   const { pool, actions, stored } = await prepare(t)
-  await actions.stop()
+  await actions?.stop()
   const person = { tenant: 'demo', phoneNumberId, recipient: customer }
   const press = (index: number, seconds: number) => ({
     ...person,
@@ -191,7 +191,7 @@ t.test('presses that arrive together act in the order of their times', async t =
 
 t.test('an action that fails at orders, or an unknown tenant, does not block others', async t => {
   const { orders, actions, pool, rows, stored } = await prepare(t)
-  await actions.stop()
+  await actions?.stop()
   await insertActions(rows, ['DM1', 'DM2', 'DM3'])
   orders.decide.statusOf = of => (of.some(({ waybill_number }) => waybill_number === 'DM2') ? 500 : 200)
   const logger = pino({ level: 'silent' })
@@ -258,7 +258,7 @@ t.test('sends a text only while the conversation is open', async t => {
 
 t.test('processes share the actions: each is delivered once, those of a waybill in order', async t => {
   const { orders, actions, pool, rows, settled } = await prepare(t)
-  await actions.stop()
+  await actions?.stop()
   await rows(`insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient,
     waybill_number, action,
       inbound_id, happened_at)

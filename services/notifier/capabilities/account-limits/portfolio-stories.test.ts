@@ -1,15 +1,15 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
-import { toUserId } from '../../simulator/messages/people.ts'
-import { storeSecret } from './core/channels/secrets.ts'
-import type { Tx } from './core/database/tables.ts'
-import { messageTo, phoneNumberId, spawnWorker, until } from './test/fixture.ts'
-import { orderEvent, standIn } from './test/orders-stand-in.ts'
-import { build } from './test/portal.ts'
+import { toUserId } from '../../../../simulator/messages/people.ts'
+import { storeSecret } from '../../core/channels/secrets.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { messageTo, phoneNumberId, spawnWorker, until } from '../../test/fixture.ts'
+import { orderEvent, standIn } from '../../test/orders-stand-in.ts'
+import { build } from '../../test/portal.ts'
+import { giveRules } from '../../test/rules-of-demo.ts'
+import { envelope, inbound, postWebhook } from '../../test/webhooks-fixture.ts'
 import { limitPortfolio, phone, prepareLimit, wabaId } from './test/portfolio-fixture.ts'
-import { giveRules } from './test/rules-of-demo.ts'
-import { envelope, inbound, postWebhook } from './test/webhooks-fixture.ts'
 
 const [first, second, third] = [0, 1, 2].map(phone) as [string, string, string]
 const rule = (on: string, title: string) => ({

@@ -1,9 +1,9 @@
 import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
 import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
-import type { Person } from '../conversations/conversation.ts'
-import { identifyRecipients } from '../conversations/phone-number.ts'
-import { prepared, type Tx } from '../database/tables.ts'
+import type { Person } from '../../core/conversations/conversation.ts'
+import { identifyRecipients } from '../../core/conversations/phone-number.ts'
+import { prepared, type Tx } from '../../core/database/tables.ts'
 import type { ActionButton } from './button-token.ts'
 
 export interface Press extends Person, ActionButton {

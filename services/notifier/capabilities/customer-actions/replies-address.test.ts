@@ -1,10 +1,10 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
+import type { Tx } from '../../core/database/tables.ts'
 import { phoneNumberId, until } from '../../test/fixture.ts'
 import { orderEvent } from '../../test/orders-stand-in.ts'
 import { changeAddress, confirm, customer, prepare, waybill } from '../../test/replies-fixture.ts'
 import { envelope, inbound, postWebhook } from '../../test/webhooks-fixture.ts'
-import type { Tx } from '../database/tables.ts'
 
 /** Prepares a customer who has pressed `change_address` for an order whose address may be changed. */
 const press = async (t: Test) => {

@@ -1,10 +1,7 @@
 import { identifyPerson } from '@courier/shared/phone-number.ts'
 import { type Keyring, openAs, sealAs, tryOpen } from '@courier/shared/vault.ts'
-import type { Person } from '../conversations/conversation.ts'
-import { type Component, type Content, isPlain } from '../messaging-api/message-template.ts'
-
-/** The payload of a button with an action begins with this prefix, and no other payload does. */
-export const tokenPrefix = 'courier.'
+import type { Person } from '../../core/conversations/conversation.ts'
+import { type Component, type Content, isPlain, tokenPrefix } from '../../core/messaging-api/message-template.ts'
 
 /** A button works for this long after its message was claimed for sending. */
 const lifeSeconds = 7 * 86_400

@@ -1,7 +1,14 @@
 import { maxAddressLength } from '@courier/shared/contract/customer-actions.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import type { KeywordChoice } from '../conversations/keywords.ts'
-import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
+import { prepared, type Tx, toColumns } from '../../core/database/tables.ts'
+import { insertMessages, type NewMessage, newMessageIds } from '../../core/messages/insert.ts'
+import { tokenPrefix } from '../../core/messaging-api/message-template.ts'
+import { isUserId } from '../../core/messaging-api/user-id.ts'
+import type { InboundFact } from '../../core/platform-webhooks/envelope.ts'
+import type { NamedPerson } from '../../core/platform-webhooks/person.ts'
+import type { Said, TenantFact } from '../../core/platform-webhooks/signed-facts.ts'
+import type { WebhookPoint } from '../../core/platform-webhooks/webhook-point.ts'
+import { openButton } from './button-token.ts'
 import {
   type Address,
   addressMinutes,
@@ -11,17 +18,24 @@ import {
   type Press,
   renewPresses,
   type Written,
-} from '../customer-actions/queries.ts'
-import type { Tx } from '../database/tables.ts'
-import { insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
-import type { InboundFact } from './envelope.ts'
-import type { Known } from './recognise.ts'
-import type { TenantFact } from './signed-facts.ts'
+} from './queries.ts'
 
-export type Said = Known<TenantFact<InboundFact>> & { readonly keyword: KeywordChoice | undefined }
+/** Takes the presses of our buttons and the addresses that people write after them. */
+export const takePresses: NonNullable<WebhookPoint['begin']> = (tx, { inbound }, keyring) => {
+  let record = async (): Promise<Readonly<Record<string, number>>> => ({})
+  return {
+    findWriters: () => findPressers(tx, inbound, keyring),
+    takeSaid: (said, now) => {
+      const opened = openPresses(keyring, said, now)
+      record = () => recordPresses(tx, opened, said, now)
+      return new Set(opened.presses.keys())
+    },
+    finish: () => record(),
+  }
+}
 
 /** Opens the buttons with actions that people pressed; counts those that do not open, by reason. */
-export const openPresses = (keyring: Keyring | undefined, said: readonly Said[], now: Date | undefined) => {
+const openPresses = (keyring: Keyring | undefined, said: readonly Said[], now: Date | undefined) => {
   const counts = { unreadable: 0, expired: 0 }
   const presses = new Map<Said, Press>()
   for (const fact of said) {
@@ -41,7 +55,7 @@ export const openPresses = (keyring: Keyring | undefined, said: readonly Said[],
  * and stored the inbound messages. Returns the counts of presses with an effect, of others by their reason, and of new
  * addresses.
  */
-export const recordPresses = async (
+const recordPresses = async (
   tx: Tx,
   { presses, counts }: ReturnType<typeof openPresses>,
   said: readonly Said[],
@@ -104,4 +118,46 @@ const toMessage = (address: Address, text: string): NewMessage => {
   const atOnce = { sendAt: null, hours: null, waitsFor: null, isHeld: false, holdsUntilOpen: false, isExempt: false }
   const message = { ...atOnce, source: null, joins: null, phoneNumberId, recipient, waybillNumber: waybill, template }
   return { id, message, isInDoubt, rule: { event: null, expires_after_hours: addressMinutes / 60 } }
+}
+
+/** Limits the messages whose buttons a press is tried for. */
+const maxUnderWay = 1_000
+
+/**
+ * Finds the people who pressed our buttons, if we do not know their number: the sealed payload opens only for the
+ * recipient of its message. That is the one that `context` names or, until the outcome of its send is stored, one
+ * of those under way.
+ */
+const findPressers = async (tx: Tx, inbound: readonly TenantFact<InboundFact>[], keyring: Keyring | undefined) => {
+  const pressed = inbound.filter(({ phone, payload }) => phone === undefined && payload?.startsWith(tokenPrefix))
+  const found = new Map<TenantFact<InboundFact>, NamedPerson>()
+  if (!keyring || pressed.length === 0) return found
+  const [tenants, numbers, ids, users] = toColumns(pressed, 'tenant', 'phoneNumberId', 'context', 'userId')
+  const rows = await prepared<{ place: number; recipient: string }>(tx, 'find_pressed')`
+    with given as materialized (
+      select * from unnest(${tenants}::text[], ${numbers}::text[], ${ids}::text[], ${users}::text[])
+        with ordinality as given (tenant_id, phone_number_id, provider_message_id, user_id, place)
+      where not exists (
+        select from identities i where i.tenant_id = given.tenant_id and i.user_id = given.user_id
+          and i.recipient not like '%.%')
+    ), known as materialized (
+      select place, recipient from given join messages using (tenant_id, phone_number_id, provider_message_id)
+    )
+    select place::integer, recipient from known
+    union
+    select place::integer, m.recipient
+    from (select * from given where place not in (select place from known)) given cross join lateral (
+      select recipient from messages m
+      where m.tenant_id = given.tenant_id and m.phone_number_id = given.phone_number_id
+        and m.status in ('sending', 'unknown') and m.template::text like '%"action"%'
+      limit ${maxUnderWay}::integer
+    ) m`
+  for (const { place, recipient } of rows) {
+    const fact = pressed[place - 1] as TenantFact<InboundFact>
+    const { tenant, phoneNumberId, payload = '', at } = fact
+    const opened = openButton(keyring, { tenant, phoneNumberId, recipient }, payload, at, at)
+    if (opened.kind !== 'unreadable')
+      found.set(fact, isUserId(recipient) ? { userId: fact.userId ?? recipient } : { phone: recipient })
+  }
+  return found
 }

@@ -1,36 +1,21 @@
-import type { Notice } from '../channels/notices.ts'
-import { readTier } from '../messaging-api/account-responses.ts'
-import { type Json, toInteger, toList, toRecord } from '../messaging-api/read-json.ts'
-import { readContent, readText, readWord } from './json.ts'
-import { readTemplate } from './template-events.ts'
+import { readTier } from '../../core/messaging-api/account-responses.ts'
+import { type Json, toInteger, toList, toRecord } from '../../core/messaging-api/read-json.ts'
+import type { AccountReader } from '../../core/platform-webhooks/envelope.ts'
+import { readContent, readText, readWord } from '../../core/platform-webhooks/json.ts'
+import { readTemplate } from '../../core/platform-webhooks/template-events.ts'
+import type { Notice } from './notices.ts'
 
-/** Reports the messaging limit of an account's portfolio; null means unlimited. */
-export interface LimitFact {
-  readonly kind: 'limit'
-  readonly wabaId: string
-  readonly maxPeople: number | null
-  readonly at: Date
-}
-export interface NoticeFact {
-  readonly kind: 'notice'
-  readonly wabaId: string
-  readonly at: Date
-  readonly notice: Pick<Notice, 'kind' | 'subject' | 'isProblem' | 'text'>
-}
+/** Is the messaging limit of an account's portfolio, null for unlimited, or news kept for staff. */
+export type AccountNews =
+  | { readonly maxPeople: number | null }
+  | { readonly notice: Pick<Notice, 'kind' | 'subject' | 'isProblem' | 'text'> }
 
 /** Reads what limits an account, and news kept for staff (docs/contributors/messaging-api.md#account-events). */
-export const readAccountEvent = (
-  field: unknown,
-  wabaId: string | undefined,
-  value: Json,
-  at: Date,
-): (LimitFact | NoticeFact)[] => {
-  if (wabaId === undefined) return []
-  const limit = readLimit(value.max_daily_conversations_per_business)
+const readNews = (field: unknown, value: Json): AccountNews[] => {
+  const maxPeople = readLimit(value.max_daily_conversations_per_business)
   const isLimit = field === 'business_capability_update' || field === 'phone_number_quality_update'
-  const limits = isLimit && limit !== undefined ? [{ kind: 'limit' as const, wabaId, maxPeople: limit, at }] : []
   const notice = readers.get(field)?.(value)
-  return [...limits, ...(notice ? [{ kind: 'notice' as const, wabaId, at, notice }] : [])]
+  return [...(isLimit && maxPeople !== undefined ? [{ maxPeople }] : []), ...(notice ? [{ notice }] : [])]
 }
 
 /** The platform writes the limit as a number, -1 for unlimited, or as a tier such as TIER_2K. */
@@ -40,7 +25,7 @@ const readLimit = (value: unknown): number | null | undefined => {
   return count === -1 ? null : count > 0 && count <= 1_000_000_000 ? count : undefined
 }
 
-type Words = NoticeFact['notice'] | undefined
+type Words = Extract<AccountNews, { notice: unknown }>['notice'] | undefined
 
 const readNumberEvent = (value: Json): Words => {
   const event = readWord(value.event)
@@ -172,4 +157,8 @@ const readers = new Map<unknown, (value: Json) => Words>([
   ['flows', readFlow],
   ['messages', readErrors],
 ])
-export const accountFields = [...readers.keys()]
+
+export const accountReader: AccountReader = {
+  fields: [...readers.keys(), 'business_capability_update'],
+  read: readNews,
+}

@@ -1,0 +1,37 @@
+import { isStatusEvent } from '@courier/shared/contract/order-events.ts'
+import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
+import type { Capability } from '../../capability.ts'
+import type { EventPoint } from '../../core/events/event-point.ts'
+import { sealActions } from './button-token.ts'
+import { deliverActions } from './deliver-actions.ts'
+import { takePresses } from './presses.ts'
+import { findPressedNumbers } from './queries.ts'
+
+/** Finds the number on which each request was made, for the decisions about customers' requests. */
+const findNumbers: EventPoint['findNumbers'] = (tx, tenant, events) => {
+  const decisions = events.filter(({ type }) => !isStatusEvent(type))
+  const wanted = decisions.map(({ id, type, order: { waybill_number: waybill } }) => {
+    return { id, waybill, action: type.slice(0, type.lastIndexOf('.')) }
+  })
+  return findPressedNumbers(tx, tenant, wanted)
+}
+
+/** Seals actions into buttons, which alone act; stores what customers press, and delivers it to orders. */
+export const customerActions: Capability = {
+  start: ({ pool, logger, orders, points, onQueued, poll, counters: { countActions: onOutcome } }) => {
+    const deliver = () => deliverActions({ pool, logger, orders, points, onQueued, onOutcome })
+    const worker = poll('actions.delivery', 1, deliver)
+    return {
+      workers: [worker],
+      onWebhooks: ({ pressed = 0, addresses = 0 }) => {
+        if (addresses > 0) onQueued()
+        if (pressed + addresses > 0) worker.wake()
+      },
+    }
+  },
+  webhooks: { begin: takePresses },
+  content: { seal: sealActions },
+  events: { findNumbers },
+  // The row outlives its button by far, since it keeps the button from acting again.
+  housekeeping: [deleteWhere('customer_actions', "created_at < now() - interval '90 days'", 'for update skip locked')],
+}
