@@ -1,9 +1,10 @@
 // Removes capabilities from a copy of the tree: the rest must compile, and the core's tests must pass without any. With
 // the argument `every` (npm test -- 'dev/seam.test.ts every') runs all tests of the core, otherwise a short one of each
-// folder; all run with an empty list of capabilities in any case.
+// folder; all run with an empty list of capabilities in any case. Then follows the example of
+// CONTRIBUTING.md.
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, globSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
@@ -69,10 +70,10 @@ const checkTypes = async (service: string, state: string, ...tests: string[]): P
 }
 
 /** Runs the files in one process, as dev/test.ts does. */
-const runInProcess = async (t: Test, files: readonly string[]): Promise<void> => {
+const runInProcess = async (t: Test, files: readonly string[], chosen = 'none'): Promise<void> => {
   const child = spawn(process.execPath, ['--enable-source-maps', 'dev/test-folder.ts'], {
     cwd: folder,
-    env: { ...process.env, TEST_CAPABILITIES: 'none' },
+    env: { ...process.env, TEST_CAPABILITIES: chosen },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   child.stdin.end(files.map(file => `${file}\n`).join(''))
@@ -122,3 +123,21 @@ for (const [service, list] of Object.entries(lists)) {
     }),
   )
 }
+
+t.test('whoever follows the example of CONTRIBUTING.md has a capability that works', async t => {
+  const [, section = ''] = readFileSync(join(folder, 'CONTRIBUTING.md'), 'utf8').split('## Add a capability')
+  const blocks = section.split(/^ {3}```/m)
+  for (const [index, block] of blocks.entries()) {
+    if (!block.startsWith('ts\n')) continue
+    const file = blocks[index - 1]?.match(/`(services|dev)\/\S+\.ts`/g)?.at(-1) ?? ''
+    const [path, code] = [join(folder, file.slice(1, -1)), block.slice(3).replace(/^ {3}/gm, '')]
+    mkdirSync(dirname(path), { recursive: true })
+    const known = existsSync(path) ? readFileSync(path, 'utf8') : undefined
+    writeFileSync(path, known?.replace(/^ +(costs:|\['capabilities\/costs')/m, `${code}$&`) ?? code)
+  }
+  await run(process.execPath, ['dev/layers.ts'], { cwd: folder })
+  const example = 'services/notifier/capabilities/waiting-times/waiting-times.test.ts'
+  const state = join(folder, 'example.tsbuildinfo')
+  t.equal(await checkTypes('services/notifier', state, 'services/notifier/test', example), '')
+  await runInProcess(t, [example, 'dev/layers.test.ts'], 'all')
+})
