@@ -8,6 +8,7 @@ import type { Capability } from './capability.ts'
 import { commands } from './test/command-line.ts'
 import { messageTo } from './test/fixture.ts'
 import { build } from './test/portal.ts'
+import { change, createFixture, envelope, inbound } from './test/webhooks-fixture.ts'
 
 const buildWith = async (t: Parameters<typeof build>[0], chosen: string) =>
   build(t, undefined, undefined, {}, { capabilities: await loadCapabilities(capabilities, chosen) })
@@ -62,6 +63,20 @@ t.test('a capability adds routes for staff, workers and housekeeping', async t =
     select tenant_id, phone_number_id, '94770000101', now() from channels`)
   await built.housekeeping.clean()
   t.same(await built.rows('select from conversations'), [])
+})
+
+t.test('the counts of webhooks include what capabilities do with them', async t => {
+  const counts: Record<string, number> = {}
+  const { call } = await createFixture(t, {
+    onFact: (kind, count) => {
+      counts[kind] = (counts[kind] ?? 0) + count
+    },
+  })
+  const presses = { pressed: 0, press_unreadable: 0, press_expired: 0, press_repeated: 0, addresses: 0 }
+  t.equal((await call(envelope({ messages: [inbound()] }))).statusCode, 200)
+  t.match(counts, { inbound: 1, notices: 0, ...presses })
+  t.equal((await call({ entry: [change({ event: 'ACCOUNT_DELETED' }, 'account_update')] })).statusCode, 200)
+  t.match(counts, { inbound: 1, notices: 1, ...presses })
 })
 
 /** Makes rows that need a capability, for the tenant demo. */

@@ -5,17 +5,15 @@ import { readContent, readText, readWord } from '../../core/platform-webhooks/js
 import { readTemplate } from '../../core/platform-webhooks/template-events.ts'
 import type { Notice } from './notices.ts'
 
-/** Is the messaging limit of an account's portfolio, null for unlimited, or news kept for staff. */
-export type AccountNews =
-  | { readonly maxPeople: number | null }
-  | { readonly notice: Pick<Notice, 'kind' | 'subject' | 'isProblem' | 'text'> }
+/** Is news kept for staff, or the messaging limit of an account's portfolio, null for unlimited. */
+export type AccountNews = { readonly maxPeople: number | null } | Words
 
 /** Reads what limits an account, and news kept for staff (docs/contributors/messaging-api.md#account-events). */
 const readNews = (field: unknown, value: Json): AccountNews[] => {
   const maxPeople = readLimit(value.max_daily_conversations_per_business)
   const isLimit = field === 'business_capability_update' || field === 'phone_number_quality_update'
   const notice = readers.get(field)?.(value)
-  return [...(isLimit && maxPeople !== undefined ? [{ maxPeople }] : []), ...(notice ? [{ notice }] : [])]
+  return [...(isLimit && maxPeople !== undefined ? [{ maxPeople }] : []), ...(notice ? [notice] : [])]
 }
 
 /** The platform writes the limit as a number, -1 for unlimited, or as a tier such as TIER_2K. */
@@ -25,9 +23,9 @@ const readLimit = (value: unknown): number | null | undefined => {
   return count === -1 ? null : count > 0 && count <= 1_000_000_000 ? count : undefined
 }
 
-type Words = Extract<AccountNews, { notice: unknown }>['notice'] | undefined
+type Words = Pick<Notice, 'kind' | 'subject' | 'isProblem' | 'text'>
 
-const readNumberEvent = (value: Json): Words => {
+const readNumberEvent = (value: Json): Words | undefined => {
   const event = readWord(value.event)
   const number = readNumber(value)
   if (event === undefined || number === undefined) return undefined
@@ -43,7 +41,7 @@ const numberEvents = new Map<string, readonly [isProblem: boolean, words: string
   ['throughput_upgrade', [false, 'raised the messages per second of']],
 ])
 
-const readAccountUpdate = (value: Json): Words => {
+const readAccountUpdate = (value: Json): Words | undefined => {
   const event = readWord(value.event)
   if (event === undefined) return undefined
   const state = readWord(toRecord(value.ban_info).waba_ban_state)
@@ -72,7 +70,7 @@ const accountEvents = new Map([
   ['partner_app_uninstalled', 'The app was removed from the account: no webhook of it comes.'],
 ])
 
-const readTemplateQuality = (value: Json): Words => {
+const readTemplateQuality = (value: Json): Words | undefined => {
   const template = readTemplate('', value)
   const score = readWord(value.new_quality_score)?.toUpperCase()
   if (!template || score === undefined) return undefined
@@ -91,14 +89,14 @@ const tellAccount = (subject: string, isProblem: boolean, text: string, ...more:
   return { kind: 'account', subject, isProblem, text: rest ? `${text} ${rest}` : text }
 }
 
-const readSecurity = (value: Json): Words => {
+const readSecurity = (value: Json): Words | undefined => {
   const [event, number] = [readWord(value.event), readNumber(value)]
   if (event === undefined || number === undefined) return undefined
   const advice = 'If nobody of yours did it, set a new PIN.'
   return tellAccount(`security ${number}`, true, `Two-step verification of +${number}: ${event}. ${advice}`)
 }
 
-const readName = (value: Json): Words => {
+const readName = (value: Json): Words | undefined => {
   const [decision, number, reason] = [readWord(value.decision), readNumber(value), readWord(value.rejection_reason)]
   if (decision === undefined || number === undefined) return undefined
   const why = decision === 'approved' || !reason || reason === 'none' ? undefined : `(${reason})`
@@ -106,13 +104,13 @@ const readName = (value: Json): Words => {
   return tellAccount(`name ${number}`, decision === 'rejected', text, why)
 }
 
-const readReview = (value: Json): Words => {
+const readReview = (value: Json): Words | undefined => {
   const decision = readWord(value.decision)
   if (decision === undefined) return undefined
   return tellAccount('review', decision === 'rejected', `The review of the account: ${decision}.`)
 }
 
-const readAlert = (value: Json): Words => {
+const readAlert = (value: Json): Words | undefined => {
   const { alert_type, alert_severity, alert_description } = { ...value, ...toRecord(value.alert_info) }
   const [type, severity] = [readWord(alert_type), readWord(alert_severity)]
   if (type === undefined) return undefined
@@ -124,20 +122,20 @@ const readAlert = (value: Json): Words => {
   )
 }
 
-const readBusiness = (value: Json): Words => {
+const readBusiness = (value: Json): Words | undefined => {
   const event = readWord(value.event)
   if (event === undefined) return undefined
   return tellAccount('business', true, `The status of the business: ${event}.`)
 }
 
-const readFlow = (value: Json): Words => {
+const readFlow = (value: Json): Words | undefined => {
   const [event, id] = [readWord(value.event), readText(value.flow_id, 40) ?? '']
   if (event === undefined) return undefined
   return tellAccount(`flow ${event} ${id}`.trim(), true, `A flow reports ${event}.`, value.message)
 }
 
 /** Reads the errors of a webhook that concern no message. */
-const readErrors = (value: Json): Words => {
+const readErrors = (value: Json): Words | undefined => {
   const { code, title, message } = toRecord(toList(value.errors)[0])
   const number = toInteger(code)
   const text = readContent(title ?? message, 300)
@@ -145,7 +143,7 @@ const readErrors = (value: Json): Words => {
   return tellAccount(`error ${number}`, true, `The platform reports error ${number}: ${text}.`)
 }
 
-const readers = new Map<unknown, (value: Json) => Words>([
+const readers = new Map<unknown, (value: Json) => Words | undefined>([
   ['phone_number_quality_update', readNumberEvent],
   ['account_update', readAccountUpdate],
   ['message_template_quality_update', readTemplateQuality],

@@ -8,18 +8,15 @@ import { limitField, reportLimits, selectLimit, storeLimit } from './portfolio.t
 const webhooks: WebhookPoint = {
   accounts: accountReader,
   begin: (tx, { accounts }) => {
-    const news = accounts.filter(({ field }) => accountReader.fields.includes(field))
-    const all = news.map(({ news, ...fact }) => ({ ...fact, ...(news as AccountNews) }))
-    const notices = all.flatMap(fact => ('notice' in fact ? [{ ...fact, ...fact.notice }] : []))
+    const known = accounts.filter(({ field }) => accountReader.fields.includes(field))
+    const facts = known.map(({ news, ...fact }) => ({ ...fact, ...(news as AccountNews) }))
+    const limits = facts.filter(fact => 'maxPeople' in fact)
+    const notices = facts.filter(fact => 'text' in fact)
     return {
-      store: () =>
-        reportLimits(
-          tx,
-          all.flatMap(fact => ('maxPeople' in fact ? [fact] : [])),
-        ),
+      store: () => reportLimits(tx, limits),
       finish: async () => {
         await storeNotices(tx, notices)
-        return { notices: all.length }
+        return { notices: facts.length }
       },
     }
   },

@@ -1,7 +1,7 @@
 import { isStatusEvent } from '@courier/shared/contract/order-events.ts'
 import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import type { Capability } from '../../capability.ts'
-import type { EventPoint } from '../../core/events/event-point.ts'
+import type { EventPoint } from '../../core/events/process.ts'
 import { sealActions } from './button-token.ts'
 import { deliverActions } from './deliver-actions.ts'
 import { takePresses } from './presses.ts'

@@ -1,7 +1,6 @@
 import type { Capability } from '../../capability.ts'
 import type { Admission } from '../../core/sending/admission.ts'
-import { endWindows } from './end-windows.ts'
-import { joinParcels, keepOldest } from './join-parcels.ts'
+import { endWindows, joinParcels, keepOldest } from './join-parcels.ts'
 import { perPersonPart } from './rule-fields.ts'
 
 /** Claims the oldest of the messages that may leave as one; the others leave with it. */

@@ -114,47 +114,40 @@ const storeOwner = async (tx: Tx, tenant: string, read: PortfolioResponse, point
 }
 
 /** Reads the numbers that were not read within the last hour. */
-export const readDue = async (reader: Reader): Promise<void> => {
-  const due = await inAllTenants(reader.pool, (tx: Tx) => claimUnread(tx))
-  const reads = due.map(async channel => {
+export const readDue = (reader: Reader): Promise<void> =>
+  runDue(reader.pool, ['portfolio_due_at', 'true'], "portfolio_due_at = now() + interval '1 hour'", async channel => {
     const find = (tx: Tx) => newestToken(tx, reader.keyring, channel)
     const token = await inTenant(reader.pool, channel.tenant, find)
     if (token) await storeRead(reader, channel, token, await reader.api.portfolio(token, channel.phoneNumberId))
   })
-  for (const read of await Promise.allSettled(reads)) if (read.status === 'rejected') throw read.reason
-}
 
-const claimUnread = (tx: Tx) =>
-  query<ChannelRef>(tx)`
-    update channels c set portfolio_due_at = now() + interval '1 hour'
-    from (
-      select tenant_id, phone_number_id from channels where portfolio_due_at <= now()
-      order by portfolio_due_at limit ${channelsAtOnce} for no key update skip locked
-    ) due
-    where c.tenant_id = due.tenant_id and c.phone_number_id = due.phone_number_id
-    returning c.tenant_id as tenant, c.phone_number_id as "phoneNumberId"`
-
-const channelsAtOnce = 8
 const longestPauseSeconds = 300
 
 /** Proves unproven channels by a read, without a message. Waits between tries double from 2 s to 5 minutes. */
-export const proveDue = async (prover: Prover, logger: Logger): Promise<void> => {
-  const due = await inAllTenants(prover.pool, (tx: Tx) => claimDue(tx))
-  const proofs = due.map(async ({ tenant_id: tenant, phone_number_id }) => {
+export const proveDue = (prover: Prover, logger: Logger): Promise<void> => {
+  const pauseSql = `least(${longestPauseSeconds}, 2 * 2 ^ least(c.proof_tries, 10)) * interval '1 second'`
+  const postponeSql = `proof_tries = c.proof_tries + 1, proof_due_at = now() + ${pauseSql}`
+  return runDue(prover.pool, ['proof_due_at', 'proven_at is null'], postponeSql, async channel => {
+    const { tenant, phoneNumberId: phone_number_id } = channel
     const isAccepted = (await tryTokens(prover, tenant, phone_number_id)) === 'accepted'
     const isProven = isAccepted && (await assignNumber(prover, tenant, phone_number_id))
     logger[isProven ? 'info' : 'warn']({ tenant, phone_number_id }, isProven ? 'channel.proven' : 'channel.unproven')
   })
-  for (const proof of await Promise.allSettled(proofs)) if (proof.status === 'rejected') throw proof.reason
 }
 
-const claimDue = (tx: Tx) =>
-  query<{ tenant_id: string; phone_number_id: string }>(tx)`
-    update channels c set proof_tries = c.proof_tries + 1,
-      proof_due_at = now() + least(${longestPauseSeconds}, 2 * 2 ^ least(c.proof_tries, 10)) * interval '1 second'
+const channelsAtOnce = 8
+type Run = (channel: ChannelRef) => Promise<void>
+
+/** Runs something for numbers that are due, the longest due first, and postpones the next time. */
+const runDue = async (pool: pg.Pool, [column, more]: readonly [string, string], postponeSql: string, run: Run) => {
+  const text = `
+    update channels c set ${postponeSql}
     from (
-      select tenant_id, phone_number_id from channels where proven_at is null and proof_due_at <= now()
-      order by proof_due_at limit ${channelsAtOnce} for no key update skip locked
+      select tenant_id, phone_number_id from channels where ${column} <= now() and ${more}
+      order by ${column} limit ${channelsAtOnce} for no key update skip locked
     ) due
     where c.tenant_id = due.tenant_id and c.phone_number_id = due.phone_number_id
-    returning c.tenant_id, c.phone_number_id`
+    returning c.tenant_id as tenant, c.phone_number_id as "phoneNumberId"`
+  const due = await inAllTenants(pool, (tx: Tx) => tx.rows<ChannelRef>(text))
+  for (const each of await Promise.allSettled(due.map(run))) if (each.status === 'rejected') throw each.reason
+}

@@ -18,7 +18,6 @@ import { insertMessages, type NewMessage, newMessageIds } from '../messages/inse
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { cancelUntrue, remakeMessages, supersedeMessages, type TakenBack } from './change-waiting.ts'
-import type { EventPoint } from './event-point.ts'
 import {
   type EventError,
   findRules,
@@ -29,6 +28,19 @@ import {
   storeEventErrors,
 } from './queries.ts'
 import { fires, makeMessage, type TenantHours } from './rules.ts'
+
+/** Takes part in processing new events, in their transaction. */
+export interface EventPoint {
+  /** Finds the numbers that messages about some of these events leave from, by event id. */
+  readonly findNumbers?: (tx: Tx, tenant: string, events: readonly OrderEvent[]) => Promise<ReadonlyMap<string, string>>
+  /** Runs once messages are queued. `first` lists their waybills, each with the first message of its event. */
+  readonly onQueued?: (
+    tx: Tx,
+    tenant: string,
+    rules: readonly Rule[],
+    first: readonly { readonly waybill: string; readonly before: string }[],
+  ) => Promise<unknown>
+}
 
 /** `failed`: a message that a rule requires cannot be sent; `expired`: the event's messages would come too late. */
 export const eventOutcomes = ['queued', 'failed', 'no_rule', 'edited', 'expired', 'repeated'] as const

@@ -16,7 +16,7 @@ import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { findTenant } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import type { EventPoint } from './event-point.ts'
+import type { EventPoint } from './process.ts'
 import { type EventOutcome, eventOutcomes, processEvents } from './process.ts'
 import { findKnownEvents, findSentMessages, maxSentMessages, readSubject } from './queries.ts'
 

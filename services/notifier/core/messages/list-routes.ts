@@ -10,7 +10,6 @@ import { findRecipient } from '../conversations/identities.ts'
 import { findCountry } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isUserId } from '../messaging-api/user-id.ts'
-import type { MessageFacet } from './message-facet.ts'
 import {
   findMessage,
   findTimelines,
@@ -21,6 +20,7 @@ import {
   messageId,
 } from './queries.ts'
 import { createMessageSummary, MessageSummary } from './summary.ts'
+import type { MessageFacet } from './view.ts'
 import { defineViews, type Message, type MessageRow, messageView } from './view.ts'
 
 export const ById = Type.Object({ id: Type.String({ ...messageId, must: 'be the id of a message' }) })

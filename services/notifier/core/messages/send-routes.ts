@@ -16,8 +16,8 @@ import type { Acceptance } from './accept.ts'
 import { cancelMessage, fillAgain, resendMessage } from './change.ts'
 import { wereEdited } from './edits.ts'
 import { ById, readMessage } from './list-routes.ts'
-import type { MessageFacet } from './message-facet.ts'
 import { AcceptedMessage, type Batch, createBatchReader, MessageBodies, MessageBody, toBatch } from './schema.ts'
+import type { MessageFacet } from './view.ts'
 import { defineViews } from './view.ts'
 
 const describeAccepted = <S extends TSchema>(data: S, title: string, message: string) =>

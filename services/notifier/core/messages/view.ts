@@ -1,9 +1,9 @@
+import type { Staff } from '@courier/shared/access/staff.ts'
 import { PageOf } from '@courier/shared/lists/cursor.ts'
 import { oneOf, orNull, Time } from '@courier/shared/schemas.ts'
-import { type Static, Type } from '@sinclair/typebox'
-import { type MessageStatus, messageStatuses } from '../database/tables.ts'
+import { type Static, type TProperties, Type } from '@sinclair/typebox'
+import { type MessageStatus, messageStatuses, type Tx } from '../database/tables.ts'
 import { type Component, type Content, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
-import type { MessageFacet } from './message-facet.ts'
 
 const at = Time({ description: 'ISO 8601, UTC' })
 export const Status = oneOf(messageStatuses, { examples: ['delivered'] })
@@ -38,6 +38,15 @@ const Message = Type.Object({
   timeline: Type.Array(Type.Object({ status: Status, at, detail: orNull(Type.String()) })),
 })
 export type Message = Static<typeof Message>
+
+/** Adds fields to messages that are read. */
+export interface MessageFacet {
+  readonly fields: TProperties
+  /** Finds the fields by message, for this member of staff; shares the round trip that reads the timelines. */
+  readonly read: (tx: Tx, staff: Staff, ids: readonly string[]) => Promise<ReadonlyMap<string, object>>
+  /** Holds the fields of a message that `read` did not find. */
+  readonly absent: object
+}
 
 /** Returns the schemas of a message and of a page of messages, with the fields of the facets. */
 export const defineViews = (facets: readonly MessageFacet[]) => {

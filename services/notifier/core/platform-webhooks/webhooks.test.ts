@@ -212,8 +212,6 @@ t.test('logs one line per transaction, with counts and nothing personal', async 
     released: 0,
     templates: 0,
     approved: 0,
-    notices: 0,
-    ...{ pressed: 0, press_unreadable: 0, press_expired: 0, press_repeated: 0, addresses: 0 },
     foreign: 3,
   }
   t.match(
