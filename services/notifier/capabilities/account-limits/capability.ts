@@ -26,7 +26,7 @@ const webhooks: WebhookPoint = {
 export const accountLimits: Capability = {
   start: ({ pool, poll }) => ({
     routes: {
-      internal: async internal => void (await internal.register((await import('./routes.ts')).roomRoutes, { pool })),
+      internal: async internal => (await import('./routes.ts')).roomRoutes(internal, { pool }),
     },
     workers: [poll('portfolio.limits', 60, () => openRoom(pool))],
   }),
