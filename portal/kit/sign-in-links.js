@@ -3,7 +3,7 @@ import { Button, ErrorText, instead, useAction } from './actions.js'
 import { ApiError, callOrders } from './api.js'
 import { t } from './i18n.js'
 import { html, useEffect, useState } from './preact.js'
-import { changeSession, ofBrowser, ofTab } from './session.js'
+import { changeSession, face, ofBrowser, ofTab } from './session.js'
 import { Field, Loading } from './ui.js'
 
 /** @typedef {{ kind: string, tenant: string, code: string }} Link */
@@ -26,7 +26,7 @@ const browserKey = 'courier.provider'
 
 /** Sends the person to a provider. @param {string} provider */
 export const goToProvider = async provider => {
-  const body = { provider }
+  const body = { provider, ...(face === 'rider' && { rider: true }) }
   const { data } = await callOrders('/sign-in/start', { method: 'POST', body, token: null })
   ofTab.set(browserKey, data.browser)
   location.assign(data.url)

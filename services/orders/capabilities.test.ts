@@ -38,7 +38,7 @@ const operations: Record<Name, string[]> = {
     'GET /api/staff/people/{staff_id}/sessions',
     ...['shop', '/api/staff'].flatMap(side => [
       ...[`GET ${side}/sessions`, `POST ${side}/sessions/end`, `GET ${side}/sign-in/methods`],
-      `POST ${side}/sign-in/password`,
+      ...['password', 'start', 'finish'].map(step => `POST ${side}/sign-in/${step}`),
     ]),
     ...['POST shop/person/{id}/invite', 'POST /api/staff/sign-in/second-factor'],
   ],

@@ -18,9 +18,19 @@ import type { Core } from './core.ts'
 
 /**
  * Names the groups of routes. Each has a prefix, a kind of token and a tag of the document: `account`, `webhooks` and,
- * without a prefix, `agents` are a merchant's, like `merchant`. Routes of `signed` check a signature themselves.
+ * without a prefix, `agents` are a merchant's, like `merchant`; `entry` takes no token, and only the limit of
+ * an address holds there. Routes of `signed` check a signature themselves.
  */
-export type Audience = 'account' | 'merchant' | 'webhooks' | 'agents' | 'public' | 'signed' | 'staff' | 'internal'
+export type Audience =
+  | 'account'
+  | 'merchant'
+  | 'webhooks'
+  | 'agents'
+  | 'public'
+  | 'entry'
+  | 'signed'
+  | 'staff'
+  | 'internal'
 
 /** Holds what a capability runs in a process of the service. */
 export interface Started {

@@ -13,6 +13,7 @@ import { demonstrationProblems, demonstrationSettings } from '@courier/shared/de
 import { keysProblem } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { capabilities } from './capabilities.ts'
+import { findProvidersProblem } from './core/access/providers.ts'
 import { notifierSettings } from './core/relay/settings.ts'
 
 export const databaseSettings = {
@@ -81,6 +82,15 @@ const properties = {
     description: 'true allows webhooks to http addresses and private networks, for development',
     must: 'be true or false',
   }),
+  SIGN_IN_PROVIDERS: Type.Optional(
+    Type.String({
+      secret: true,
+      maxLength: 1_000_000,
+      description: 'the OpenID providers that sign people in, as JSON; needs PUBLIC_URL',
+      must: 'be a list of providers',
+      problem: findProvidersProblem,
+    }),
+  ),
   SMTP_URL: Type.Optional(
     Type.String({
       secret: true,
@@ -106,5 +116,12 @@ const properties = {
     'maximum requests without a token per minute from one network address',
   ),
 }
-export const Settings = Type.Object(properties, { problems: demonstrationProblems })
+const findProblems: typeof demonstrationProblems = settings => [
+  ...demonstrationProblems(settings),
+  ...(settings.SIGN_IN_PROVIDERS !== undefined && settings.PUBLIC_URL === undefined
+    ? [['PUBLIC_URL', 'is missing: providers send people back there'] as [string, string]]
+    : []),
+]
+
+export const Settings = Type.Object(properties, { problems: findProblems })
 export type Settings = Static<typeof Settings>

@@ -51,6 +51,7 @@ const { app, relay, workers, clients } = await createOrders({
   portalOrigins: portalOrigins(settings),
   tracer,
   keyring,
+  signInProviders: settings.SIGN_IN_PROVIDERS,
   smtpUrl: settings.SMTP_URL,
   mailFrom: settings.MAIL_FROM,
   allowsPrivate: settings.WEBHOOK_PRIVATE_ADDRESSES === 'true',

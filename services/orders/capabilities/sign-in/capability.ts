@@ -6,12 +6,15 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { Command } from 'commander'
 import type pg from 'pg'
 import type { Capability } from '../../capability.ts'
+import { readProviders } from '../../core/access/providers.ts'
 import { findStaffLogin } from '../../core/access/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { signInPart } from './company.ts'
-import { entryRoutes } from './entry-routes.ts'
+import { entryRoutes, type Side } from './entry-routes.ts'
 import { createMailer, deleteOldInvitations, makeInvitation } from './invitations.ts'
 import { merchantInvitationRoutes, staffPeopleRoutes } from './people-routes.ts'
+import { createProviderClient } from './provider-client.ts'
+import { deleteOldSignIns, providerRoutes } from './provider-routes.ts'
 import { checkLogins, opensFactor, resetSecondFactor, rotateFactors } from './second-factor.ts'
 import { merchantSessionRoutes, staffSessionRoutes } from './sessions.ts'
 
@@ -19,19 +22,28 @@ import { merchantSessionRoutes, staffSessionRoutes } from './sessions.ts'
 export const signIn: Capability = {
   start: core => {
     const mailer = createMailer(core)
-    const options = { ...core, mailer, listProviders: () => [] }
+    const clients = readProviders(core.signInProviders).map(createProviderClient)
+    const providers = new Map(clients.map(client => [client.provider.id, client]))
+    const listProviders = (tenant: string, { kind }: Side) =>
+      clients.flatMap(({ provider: { id, name, tenants, for: whom } }) =>
+        tenants.includes(tenant) && (whom === 'staff') === (kind === 'staff') ? [{ id, name }] : [],
+      )
+    const options = { ...core, mailer, providers, listProviders }
     return {
       routes: {
         staff: [async app => void (await app.register(staffPeopleRoutes, options)), staffSessionRoutes],
         account: [async app => void (await app.register(merchantInvitationRoutes, options)), merchantSessionRoutes],
-        public: [async app => void (await app.register(entryRoutes, options))],
+        entry: [
+          async app => void (await app.register(entryRoutes, options)),
+          async app => void (await app.register(providerRoutes, options)),
+        ],
       },
       checkLogin: checkLogins(core.pool, core.keyring),
       clients: mailer ? [mailer] : [],
     }
   },
   company: signInPart,
-  housekeeping: [deleteOldInvitations],
+  housekeeping: [deleteOldInvitations, deleteOldSignIns],
   rotateKeys: rotateFactors,
   opensNewest: opensFactor,
   addCommands: (program, withPool) => addRecovery(program, withPool),

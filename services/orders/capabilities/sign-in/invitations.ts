@@ -71,10 +71,18 @@ export interface Pages {
 }
 
 /** Returns the page that opens a link: the console, or the desk or rider's page that orders serves. */
-export const findPage = ({ portalOrigins }: Pages, publicUrl: string, face: 'console' | 'desk' | 'rider'): string =>
-  face === 'console' && portalOrigins
-    ? `${portalOrigins.split(',')[0]}/portal/`
-    : `${publicUrl.replace(/\/$/, '')}/${face === 'console' ? 'portal' : face}/`
+export const findPage = (
+  { portalOrigins }: Pages,
+  publicUrl: string,
+  face: 'console' | 'desk' | 'rider',
+  /** Chooses among the origins of the console. */
+  origin?: string,
+): string => {
+  const origins = portalOrigins?.split(',') ?? []
+  const chosen = origins.find(each => each === origin) ?? origins[0]
+  if (face === 'console' && chosen) return `${chosen}/portal/`
+  return `${publicUrl.replace(/\/$/, '')}/${face === 'console' ? 'portal' : face}/`
+}
 
 interface Letter {
   readonly to: string
