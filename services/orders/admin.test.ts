@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { cloneDatabase, connectTo, createEmptyDatabase, makeFolder } from '../../dev/test-database.ts'
+import { cloneDatabase, cloneDemo, connectTo, createEmptyDatabase, makeFolder } from '../../dev/test-database.ts'
 import { tenantFile } from './test/tenant.ts'
 
 const admin = fileURLToPath(new URL('./admin.ts', import.meta.url))
@@ -23,9 +23,13 @@ const run = (environment: Record<string, string>, ...words: string[]) => {
 
 type Run = (...words: string[]) => ReturnType<typeof run>
 
-/** Provides the commands on a migrated database, and `save`, which writes a tenant file and returns its path. */
-const start = async (t: Test) => {
-  const { url, ownerUrl, superuserUrl } = await cloneDatabase(t, 'orders')
+/**
+ * Provides the commands on a migrated database, with or without the tenant of `tenantFile`, and `save`, which writes a
+ * tenant file and returns its path.
+ */
+const start = async (t: Test, tenants: 'none' | 'demo' = 'none') => {
+  const demo = tenants === 'demo' ? await cloneDemo(t, 'all', 'plain') : undefined
+  const { url, ownerUrl, superuserUrl } = demo ?? (await cloneDatabase(t, 'orders'))
   const orders: Run = (...words) => run({ ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }, ...words)
   const folder = makeFolder(t)
   const save = (content: unknown): string => {
@@ -88,8 +92,7 @@ t.test('apply prints what it changed, and that a second apply changes nothing', 
 })
 
 t.test('apply prints a few changes one by one, and all of them as JSON', async t => {
-  const { orders, save } = await start(t)
-  succeed(t, orders('apply', save(tenantFile())))
+  const { orders, save } = await start(t, 'demo')
   const file = save(tenantFile({ name: 'Renamed', secondary_phone: false }))
   const changes = [{ kind: 'tenant', id: 'demo', change: 'changed' }]
   const warnings = [
@@ -127,8 +130,7 @@ t.test('apply prints old and new values, and warns of settings that block bookin
 })
 
 t.test('a file with only merchants changes nothing else', async t => {
-  const { orders, save } = await start(t)
-  succeed(t, orders('apply', save(tenantFile())))
+  const { orders, save } = await start(t, 'demo')
   const one = {
     name: 'Kandy Tea',
     email: 'tea@example.com',
@@ -155,9 +157,8 @@ t.test('a file with only merchants changes nothing else', async t => {
 t.test(
   'commands add merchants, change passwords and deactivate merchants, with no password in their arguments',
   async t => {
-    const { save, url, ownerUrl, superuserUrl } = await start(t)
+    const { url, ownerUrl, superuserUrl } = await start(t, 'demo')
     const environment = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }
-    succeed(t, run(environment, 'apply', save(tenantFile())))
     const merchant = (MERCHANT_PASSWORD: string, name: string, ...words: string[]) =>
       run(
         { ...environment, MERCHANT_PASSWORD },
@@ -245,8 +246,7 @@ t.test('refuses an invalid file with the paths of its errors, and applies none o
 })
 
 t.test('apply refuses another merchant’s business, with its path', async t => {
-  const { orders, save } = await start(t)
-  succeed(t, orders('apply', save(tenantFile())))
+  const { orders, save } = await start(t, 'demo')
   const [shoes, books] = tenantFile().merchants
   const file = save({ ...tenantFile(), merchants: [{ ...books, businesses: shoes?.businesses }] })
   t.match(fail(t, orders('apply', file)), /^ {2}merchants\.0\.businesses\.0\.id: Business 7290 belongs to /m)
@@ -271,8 +271,7 @@ t.test('keys rotate says when everything uses the newest key', async t => {
 })
 
 t.test('a token is created for a merchant or for staff, and shown once', async t => {
-  const { orders, save } = await start(t)
-  succeed(t, orders('apply', save(tenantFile())))
+  const { orders } = await start(t, 'demo')
   const create = (...words: string[]) => orders('token', 'create', '--tenant', 'demo', ...words)
   const made = JSON.parse(succeed(t, create('--merchant', 'shop@example.com', '--json')))
   t.strictSame(Object.keys(made), ['id', 'token'])
@@ -305,8 +304,7 @@ t.test('a token is created for a merchant or for staff, and shown once', async t
 t.test(
   'refuses a token without a tenant, without exactly one holder, or with an expiry that is not in the future',
   async t => {
-    const { orders, save } = await start(t)
-    succeed(t, orders('apply', save(tenantFile())))
+    const { orders } = await start(t, 'demo')
     t.match(fail(t, orders('token', 'create', '--staff', 'Ruwan')), /--tenant/)
     const table: [string[], RegExp][] = [
       [[], /^orders: name one holder: --merchant EMAIL or --staff NAME\n$/],
@@ -321,8 +319,7 @@ t.test(
 )
 
 t.test('revoke ends a token by its id', async t => {
-  const { orders, save } = await start(t)
-  succeed(t, orders('apply', save(tenantFile())))
+  const { orders } = await start(t, 'demo')
   const create = (): string =>
     JSON.parse(succeed(t, orders('token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json'))).id
   const [first, second] = [create(), create()]
@@ -368,8 +365,7 @@ t.test('help needs no settings', async t => {
 })
 
 t.test('tracking-keys lists, rotates and revokes the keys of links', async t => {
-  const { orders, save } = await start(t)
-  succeed(t, orders('apply', save(tenantFile())))
+  const { orders } = await start(t, 'demo')
   const keys = (...args: string[]) => orders('tracking-keys', ...args, '--tenant', 'demo')
   t.match(succeed(t, keys('rotate')), /^The tracking key 2 signs new links\./)
   t.match(JSON.parse(succeed(t, keys('list', '--json'))), [{ key: 2, revoked_at: null }, { key: 1 }])
