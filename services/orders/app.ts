@@ -77,6 +77,7 @@ export const createOrders = async ({ capabilities, ...options }: OrdersOptions) 
 const joinPoints = (loaded: Capabilities, started: readonly Started[]) => ({
   facets: new Map([...loaded].flatMap(([name, { facet }]) => (facet ? [[name, facet] as const] : []))),
   movePoints: [...guardMoves(loaded), ...[...loaded.values()].flatMap(({ move }) => move ?? [])],
+  bookingPoints: [...loaded.values()].flatMap(({ booking }) => booking ?? []),
   inMessages: [...loaded.values()].flatMap(({ inMessages }) => inMessages ?? []),
   filters: Object.assign({}, ...[...loaded.values()].map(({ filters }) => filters)),
   cash: [...loaded.values()].find(({ cash }) => cash)?.cash,

@@ -7,6 +7,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { CheckLogin } from './core/access/login.ts'
 import type { Merchant } from './core/access/merchant.ts'
+import type { BookingPoint } from './core/booking/booking-point.ts'
 import type { MissingRate } from './core/catalogue/price-parcels.ts'
 import type { Tx } from './core/database/tables.ts'
 import type { AddedFilters } from './core/lists/order-filter.ts'
@@ -70,6 +71,8 @@ export interface Capability {
   readonly start?: (core: Core) => Started
   /** Describes the requests that it sends, for the document. */
   readonly sends?: Readonly<Record<string, object>>
+  /** Reads a field of general_data that the core ignores, and keeps it with the orders that are booked. */
+  readonly booking?: BookingPoint
   /** Takes part in moves: fields, checks, writes, and what a take-back undoes. */
   readonly move?: MovePoint
   /** Adds fields to orders that are read. */

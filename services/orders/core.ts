@@ -10,6 +10,7 @@ import { type CheckLogin, createLogins, type LoginLimits } from './core/access/l
 import type { Merchant } from './core/access/merchant.ts'
 import { createTokenReader } from './core/access/tokens.ts'
 import { createBatchWriter } from './core/booking/batch-writer.ts'
+import type { BookingPoint } from './core/booking/booking-point.ts'
 import { createFindHabits } from './core/booking/history.ts'
 import { createWaybillNumbers } from './core/booking/waybill-numbers.ts'
 import { createCatalogues } from './core/catalogue/catalogue.ts'
@@ -58,6 +59,7 @@ export interface CoreOptions extends Edge {
 export interface Points {
   readonly facets: Facets
   readonly movePoints: readonly MovePoint[]
+  readonly bookingPoints: readonly BookingPoint[]
   readonly filters: AddedFilters
   readonly inMessages: readonly SnapshotPoint[]
   /** undefined: no capability books what recipients pay. */

@@ -20,6 +20,8 @@ export interface NewBatch {
   readonly duplicates: Check
   /** Is stored with the waybills in the same transaction. */
   readonly key?: IdempotencyKey | undefined
+  /** Is JSON that each order keeps: see booking-point.ts. */
+  readonly bookedWith?: string | undefined
   /** Is stored with the batch's entry in the log. */
   readonly traceparent?: string | undefined
 }
@@ -64,6 +66,7 @@ export const batchColumns: readonly Column[] = [
   { name: 'merchant_id', type: 'bigint', read: row => row.source.merchantId },
   { name: 'business_id', type: 'integer', read: row => row.source.batch.businessId },
   { name: 'origin_city_id', type: 'integer', read: row => row.source.batch.origin.id },
+  { name: 'booked_with', type: 'jsonb', read: row => row.source.bookedWith },
 ]
 
 export type NamedValues = Record<string, string | null>
@@ -78,7 +81,7 @@ export const toOrderParameters = (batches: readonly NewBatch[]): NamedValues => 
   for (const column of orderColumns) parameters[column.name] = writeArray(rows, column)
   for (const column of batchColumns)
     if (batches.length > 1) parameters[column.name] = writeArray(rows, column)
-    else parameters[`all_${column.name}`] = String(column.read(rows[0] as Row))
+    else parameters[`all_${column.name}`] = column.read(rows[0] as Row)?.toString() ?? null
   return parameters
 }
 

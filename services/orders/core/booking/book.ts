@@ -8,6 +8,7 @@ import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Refusal } from '../catalogue/price-parcels.ts'
 import type { NewBatch } from './batch-rows.ts'
 import type { WriteBatch } from './batch-writer.ts'
+import { type BookingPoint, readPoints } from './booking-point.ts'
 import { type CheckedBatch, checkBatch, type Verdict } from './check-batch.ts'
 import { type Conflicts, readConflicts } from './conflicts.ts'
 import { type FindHabits, warnReturns, warnUsedNumbers } from './history.ts'
@@ -22,6 +23,7 @@ export interface BookingDependencies {
   readonly numbers: WaybillNumbers
   readonly findHabits: FindHabits
   readonly writeBatch: WriteBatch
+  readonly bookingPoints: readonly BookingPoint[]
 }
 
 /** Describes a merchant's batch: the parts whose shape is right. */
@@ -66,12 +68,12 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
   let isTaken = false
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const checked = await check(dependencies, booking, catalogue)
-    const { verdict, suspicions } = checked
+    const { verdict, suspicions, bookedWith } = checked
     const isRight = verdict.kind === 'accepted' && suspicions.errors.count === 0
     const numbered = isRight ? await numberOrders(pool, numbers, batch.orders, catalogue, isTaken) : undefined
     if (isRight && numbered) {
       const { waybills } = numbered
-      const found = { batch: verdict.batch, waybills, warnings: suspicions.warnings }
+      const found = { batch: verdict.batch, waybills, warnings: suspicions.warnings, bookedWith }
       const duplicates = chooseCheck(catalogue, waybills.length)
       const written = await writeBatch(tenant, { ...booking, ...found, version: catalogue.version, duplicates })
       if (written.kind === 'written') {
@@ -119,18 +121,20 @@ interface Checked {
   readonly catalogue: Catalogue
   readonly verdict: Verdict
   readonly suspicions: Suspicions
+  readonly bookedWith?: string | undefined
 }
 
 const check = async (
-  { findHabits }: BookingDependencies,
-  { tenant, merchantId, batch, errors }: Asked,
+  { pool, findHabits, bookingPoints }: BookingDependencies,
+  { tenant, merchantId, batch, errors = new ErrorList() }: Asked,
   catalogue: Catalogue,
 ): Promise<Checked> => {
+  const bookedWith = await readPoints(pool, bookingPoints, { tenant, merchantId, batch }, errors)
   const verdict = checkBatch(batch, catalogue, merchantId, errors)
   if (verdict.kind === 'refused')
     return { catalogue, verdict, suspicions: { errors: verdict.errors, warnings: new ErrorList() } }
   const habits = catalogue.checks.unusual === 'off' ? undefined : await findHabits(tenant, merchantId)
-  return { catalogue, verdict, suspicions: suspect(verdict.batch, catalogue, habits) }
+  return { catalogue, verdict, suspicions: suspect(verdict.batch, catalogue, habits), bookedWith }
 }
 
 const toComparable = ({ merchantId }: Asked, verdict: Verdict): Comparable | undefined =>

@@ -8,7 +8,11 @@ import { bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightR
 /** Holds an order as the merchant described it, trimmed. Absent fields are undefined; the default status is key_1. */
 export type Order = Readonly<ReturnType<typeof toOrder>>
 
-export type Batch = Readonly<ReturnType<typeof readGeneral>> & { readonly orders: readonly Order[] }
+export type Batch = Readonly<ReturnType<typeof readGeneral>> & {
+  readonly orders: readonly Order[]
+  /** Holds all fields of general_data, for the points of capabilities. */
+  readonly given?: Readonly<Record<string, unknown>>
+}
 
 export type ReadableBatch = Partial<Omit<Batch, 'orders'>> & { readonly orders: readonly (Order | undefined)[] }
 
@@ -25,9 +29,9 @@ export const createBatchReader = (maxOrders: number): ((body: unknown, bytes: Bu
     const { general, orders: items, errors } = readParts(body, mayHoldBadText(bytes))
     const orders = items.map(item => item && toOrder(item))
     if (errors.count === 0 && general)
-      return { kind: 'read', batch: { ...readGeneral(general), orders: orders as Order[] } }
+      return { kind: 'read', batch: { ...readGeneral(general), given: general, orders: orders as Order[] } }
     if (Array.isArray(body)) for (const path of [...errors.paths]) errors.add(path, bodyIsList)
-    return { kind: 'refused', errors, batch: { ...(general && readGeneral(general)), orders } }
+    return { kind: 'refused', errors, batch: { ...(general && { ...readGeneral(general), given: general }), orders } }
   }
 }
 
