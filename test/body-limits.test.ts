@@ -20,6 +20,8 @@ const large: Record<string, number> = {
   'POST /api/public/merchant/order/labels': 256_000,
   'POST /api/staff/order/labels': 256_000,
   'POST /api/staff/order/run-sheet': 256_000,
+  'POST /api/public/merchant/pickup': 512_000,
+  'POST /api/staff/pickup/{id}/done': 512_000,
   'POST /api/public/merchant/order/quote': maxBodyBytes,
   'POST /api/public/merchant/shop-order/book': 4_194_304,
   'POST /api/public/merchant/shop-order/settle': 131_072,

@@ -82,6 +82,14 @@ const operations: Record<Name, string[]> = {
     ...[`POST ${side}/order/{waybill}/instruction`, `GET ${side}/order/failed-deliveries`],
     `GET ${side}/order/failure-reasons`,
   ]),
+  pickups: [
+    ...['pickup-address', 'pickup', 'ticket'].flatMap(what => [`GET shop/${what}`, `POST shop/${what}`]),
+    ...['pickup-address', 'pickup'].map(what => `DELETE shop/${what}/{id}`),
+    ...['shop', '/api/staff'].map(side => `GET ${side}/pickup/{id}/receipt`),
+    ...['GET /api/staff/pickup', 'GET /api/staff/pickup/{id}', 'GET /api/staff/ticket'],
+    ...['assign', 'done', 'missed'].map(step => `POST /api/staff/pickup/{id}/${step}`),
+    ...['reply', 'close'].map(step => `POST /api/staff/ticket/{id}/${step}`),
+  ],
   riders: [
     ...['assign', 'unassign'].map(what => `POST /api/staff/order/${what}`),
     ...['GET /api/staff/riders', 'GET /api/staff/rider/parcels', 'GET /api/staff/rider/parcels/{waybill}'],

@@ -55,6 +55,15 @@ export const capabilities = {
       wayOut: 'take the parcels from their riders',
     },
   },
+  pickups: {
+    load: async () => (await import('./capabilities/pickups/capability.ts')).pickups,
+    needs: ['labels'],
+    holds: {
+      fromSql: "from pickups where tenant_id = $1 and state = 'open'",
+      because: 'merchants wait for pickups, and nobody would see that',
+      wayOut: 'let staff end them',
+    },
+  },
   'customer-actions': {
     load: async () => (await import('./capabilities/customer-actions/capability.ts')).customerActions,
     needs: ['editing', 'failures'],

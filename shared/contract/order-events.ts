@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { component, orNull } from '../schemas.ts'
+import { component, oneOf, orNull } from '../schemas.ts'
 import { traceparentLength, traceparentPattern } from '../traces.ts'
 
 const nullable = orNull(Type.String())
@@ -133,11 +133,18 @@ const exampleEvent: OrderEvent = {
   order: exampleSnapshot,
 }
 
+const pickupEvents = ['pickup.requested', 'pickup.assigned', 'pickup.done', 'pickup.missed'] as const
+
 /**
- * Lists the events that say that a merchant got an invoice, that it was paid, and that the merchant's bank account
- * changed. They are sent only for a merchant with a phone number: version 0.2.0 does not know them.
+ * Lists the events about a merchant and no parcel: it got an invoice, it was paid, its bank account changed, and the
+ * steps of a pickup. They are sent only for a merchant with a phone number: version 0.2.0 does not know them.
  */
-export const merchantEvents = ['invoice.submitted', 'invoice.deposited', 'bank_account.changed'] as const
+export const merchantEvents = [
+  'invoice.submitted',
+  'invoice.deposited',
+  'bank_account.changed',
+  ...pickupEvents,
+] as const
 
 export const isMerchantEvent = (type: string): boolean => merchantEvents.some(known => known === type)
 
@@ -174,7 +181,27 @@ export const InvoiceSnapshot = component('InvoiceSnapshot', {
 })
 export type InvoiceSnapshot = Static<typeof InvoiceSnapshot>
 
-export type MerchantSnapshot = InvoiceSnapshot | Static<typeof AccountSnapshot>
+/** Describes a pickup as orders sends it to the notifier, which writes to the merchant. */
+const PickupSnapshot = component('PickupSnapshot', {
+  merchant_name: Type.String(),
+  /** null: the merchant no longer has a phone number. */
+  merchant_phone: nullable,
+  pickup_id: Type.String(),
+  day: Type.String(),
+  business_name: Type.String(),
+  /** Is absent where the merchant named no address. */
+  address_name: Type.Optional(Type.String()),
+  rider: Type.Optional(Type.String()),
+  /** Counts what was handed over, what was expected beside it, and what was not; only of a pickup that is done. */
+  parcels: Type.Optional(Type.String()),
+  missing: Type.Optional(Type.String()),
+  extra: Type.Optional(Type.String()),
+  /** Is only of a missed pickup. */
+  reason: Type.Optional(Type.String({ maxLength: 500 })),
+  time_zone: Type.Optional(Type.String({ maxLength: 64 })),
+})
+
+export type MerchantSnapshot = InvoiceSnapshot | Static<typeof AccountSnapshot> | Static<typeof PickupSnapshot>
 
 /** Lists the names of the fields that a template may name, in the order of the schema. */
 export const listMerchantFields = (event: string): string[] => {
@@ -182,6 +209,7 @@ export const listMerchantFields = (event: string): string[] => {
   const hidden = ['merchant_phone', 'time_zone', 'version']
   if (event === 'bank_account.changed')
     return Object.keys(AccountSnapshot.properties).filter(name => !hidden.includes(name))
+  if (event.startsWith('pickup.')) return Object.keys(PickupSnapshot.properties).filter(name => !hidden.includes(name))
   return Object.keys(InvoiceSnapshot.properties).filter(name => ![...hidden, ...others].includes(name))
 }
 
@@ -205,14 +233,21 @@ const AccountEvent = component('BankAccountEvent', {
   traceparent: OrderEvent.properties.traceparent,
 })
 export type InvoiceEvent = Static<typeof SubmittedEvent> | Static<typeof DepositedEvent>
-type MerchantEvent = InvoiceEvent | Static<typeof AccountEvent>
+const PickupEvent = component('PickupEvent', {
+  id: OrderEvent.properties.id,
+  type: oneOf(pickupEvents),
+  happened_at: UtcTime,
+  pickup: PickupSnapshot,
+  traceparent: OrderEvent.properties.traceparent,
+})
+type MerchantEvent = InvoiceEvent | Static<typeof AccountEvent> | Static<typeof PickupEvent>
 export type CourierEvent = OrderEvent | MerchantEvent
 
 export const isOrderEvent = (event: CourierEvent): event is OrderEvent => 'order' in event
 
 /** Returns what an event about a merchant is about. */
 export const readMerchantSubject = (event: MerchantEvent): MerchantSnapshot =>
-  'invoice' in event ? event.invoice : event.bank_account
+  'invoice' in event ? event.invoice : 'pickup' in event ? event.pickup : event.bank_account
 
 export const maxEventsPerRequest = 500
 /** Limits the bytes of JSON that the events of a request have; a single event may exceed the limit. */
@@ -222,7 +257,7 @@ export const maxEventBytesPerRequest = 1_048_576
 export const CourierEvents = Type.Object(
   {
     tenant: Type.String({ minLength: 1, maxLength: 63 }),
-    events: Type.Array(Type.Union([OrderEvent, SubmittedEvent, DepositedEvent, AccountEvent]), {
+    events: Type.Array(Type.Union([OrderEvent, SubmittedEvent, DepositedEvent, AccountEvent, PickupEvent]), {
       minItems: 1,
       maxItems: maxEventsPerRequest,
     }),

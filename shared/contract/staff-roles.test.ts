@@ -9,6 +9,7 @@ const table: [roles: string[], operations: string[]][] = [
     [
       ...['listAllOrders', 'getAnyOrder', 'getToday', 'listStaffStatuses', 'listStaffCities', 'listMerchants'],
       ...['getAnyParcelMoney', 'listProofs', 'getProof'],
+      ...['listAllPickups', 'getAnyPickup', 'printAnyPickupReceipt', 'listAllTickets'],
       ...['listAllFailedDeliveries', 'listStaffFailureReasons'],
       ...['listRateGaps', 'listCustomerRequests', 'listMessages', 'summariseMessages', 'getMessage', 'getTimeline'],
       ...['getConversation', 'listConversations', 'listConversationMessages', 'listTemplates', 'listChannels'],
@@ -34,6 +35,7 @@ const table: [roles: string[], operations: string[]][] = [
       'printRunSheet',
       ...['assignParcels', 'unassignParcels', 'listRiders', 'listRefusedActs', 'decideAct'],
       ...['makeSignInLink', 'listSignIns', 'endSignIn'],
+      ...['assignPickup', 'finishPickup', 'missPickup', 'replyToTicket', 'closeTicket'],
     ],
   ],
   [

@@ -56,6 +56,8 @@ export type Action =
   | `cash.${'handed_over' | 'transferred' | 'settled' | 'deposited'}`
   | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited'}`
   | `invoice.${'charges_paid' | 'disputed' | 'dispute_settled'}`
+  | `pickup.${'address_added' | 'address_deleted' | 'requested' | 'withdrawn' | 'assigned' | 'done' | 'missed'}`
+  | `ticket.${'created' | 'replied' | 'closed'}`
   | `archive.${'written'}`
 
 /** Describes the table `audit` of both services. */

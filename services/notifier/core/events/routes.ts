@@ -129,7 +129,7 @@ const refuseBadTexts = ({ tenant, events }: CourierEvents): void => {
       [`events.${index}.order.waybill_number`, waybill_number],
       [`events.${index}.order.status_key`, status_key],
       [
-        `events.${index}.${['order', 'invoice', 'bank_account'].find(name => name in event)}.merchant_name`,
+        `events.${index}.${Object.entries(event).find(([, value]) => typeof value === 'object')?.[0]}.merchant_name`,
         merchant_name,
       ],
     ]

@@ -32,10 +32,16 @@ export const hasPlaceholder = (text: string): boolean => text.search(placeholder
 /** Returns true if a `{{` or `}}` is left outside placeholders: it would be sent literally. */
 export const isOpenPlaceholder = (text: string): boolean => /\{\{|\}\}/.test(text.replace(placeholder, ''))
 
+/** Names what an event is about, such as `An invoice`. */
+const nameSubject = (event: string): string => {
+  const noun = (event.split('.')[0] ?? '').replaceAll('_', ' ')
+  return `${/^[aeiou]/.test(noun) ? 'An' : 'A'} ${noun}`
+}
+
 /** Returns the error of a text that names unknown fields; undefined when the order, invoice or account has them all. */
 export const placeholderError = (text: string, event = '', isPerPerson = false): string | undefined => {
   const [what, known]: [string, string[]] = isMerchantEvent(event)
-    ? [event.startsWith('invoice.') ? 'An invoice' : 'A bank account', listMerchantFields(event)]
+    ? [nameSubject(event), listMerchantFields(event)]
     : ['An order', [...orderFields, ...(isPerPerson ? groupFields : [])]]
   const unknown = listNames(text).filter(name => !known.includes(name))
   if (unknown.length === 0) return undefined

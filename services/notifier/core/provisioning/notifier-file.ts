@@ -1,4 +1,5 @@
 import { actionOutcomes, immediateActions } from '@courier/shared/contract/customer-actions.ts'
+import { merchantEvents } from '@courier/shared/contract/order-events.ts'
 import { closed } from '@courier/shared/schemas.ts'
 import { type Static, type TString, Type } from '@sinclair/typebox'
 import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken } from '../channels/fields.ts'
@@ -71,8 +72,8 @@ const outcomes = [...actionOutcomes, 'accepted', 'declined'].join('|')
 const EventName = Type.String({
   maxLength: 80,
   // Includes the pattern of status keys that orders accepts in a tenant's file.
-  pattern: `^(order\\.created|order\\.status_changed|invoice\\.(submitted|deposited)|bank_account\\.changed|[a-z0-9][a-z0-9_-]{0,62}|[a-z][a-z0-9_]{0,62}\\.(${outcomes}))$`,
-  must: 'be order.created, order.status_changed, invoice.submitted, invoice.deposited, bank_account.changed, a status key such as key_13, or an outcome such as confirm_order.done',
+  pattern: `^(order\\.created|order\\.status_changed|${merchantEvents.join('|').replaceAll('.', '\\.')}|[a-z0-9][a-z0-9_-]{0,62}|[a-z][a-z0-9_]{0,62}\\.(${outcomes}))$`,
+  must: `be order.created, order.status_changed, ${merchantEvents.join(', ')}, a status key such as key_13, or an outcome such as confirm_order.done`,
 })
 
 /** Turns an event into a message; its texts may name fields of the order or invoice, such as {{customer_name}}. */

@@ -11,4 +11,8 @@ export const changeTypes = [
   'invoice.submitted',
   'invoice.deposited',
   'bank_account.changed',
+  'pickup.requested',
+  'pickup.assigned',
+  'pickup.done',
+  'pickup.missed',
 ] as const

@@ -15,18 +15,18 @@ export const ChangeItem = component('Change', {
   }),
   type: Type.Unsafe<string>(oneOf(changeTypes)),
   waybill_number: orNull(Type.String(), {
-    description: 'null: the change is about an invoice or your bank account.',
+    description: 'null: the change is about an invoice, your bank account or a pickup.',
     examples: ['DM00000001'],
   }),
   order_no: orNull(Type.String()),
   status: orNull(Type.Object({ key: Type.String(), name: Type.String() }), {
-    description: 'The status of the order as of this change; null for an invoice or a bank account.',
+    description: 'The status of the order as of this change; null for an invoice, a bank account or a pickup.',
   }),
   happened_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
   by: ActorName,
   details: orNull(Type.Record(Type.String(), Type.String()), {
     description:
-      'Details beyond the type: reason_code of a failed delivery or a return; action, date and given_as of order.instructed; invoice_no and invoice_ref_no of money.paid, invoice.submitted and invoice.deposited, with the amount of the parcel or the total, and the currency; paid_on and bank_reference of money.paid and invoice.deposited; object_until of invoice.submitted and bank_account.changed, in the company’s time zone; version, bank and last_four of bank_account.changed.',
+      'Details beyond the type: reason_code of a failed delivery or a return; action, date and given_as of order.instructed; invoice_no and invoice_ref_no of money.paid, invoice.submitted and invoice.deposited, with the amount of the parcel or the total, and the currency; paid_on and bank_reference of money.paid and invoice.deposited; object_until of invoice.submitted and bank_account.changed, in the company’s time zone; version, bank and last_four of bank_account.changed; pickup_id, day, business_name and address_name of pickup.requested, pickup.assigned, pickup.done and pickup.missed, with the rider, the reason, and the counts parcels, missing and extra.',
   }),
   fields: orNull(Type.Array(Type.String()), {
     description: 'The names of the fields that order.edited changed.',

@@ -135,7 +135,13 @@ const nameOdd = (reply: FastifyReply, labels: readonly Label[]): FastifyReply =>
   return reply.header('x-print-warnings', [...odd.slice(0, maxOdd), ...more].join('; '))
 }
 
-const sendPdf = (printer: Printer, tenant: string, reply: FastifyReply, name: string, job: PrintJob): FastifyReply => {
+export const sendPdf = (
+  printer: Printer,
+  tenant: string,
+  reply: FastifyReply,
+  name: string,
+  job: PrintJob,
+): FastifyReply => {
   const stream = printer.print(tenant, job)
   if (!stream)
     throw httpError('unavailable', 'Too many labels are being printed at once. Repeat the request.', {

@@ -1,0 +1,20 @@
+import type { Capability } from '../../capability.ts'
+import { findPrinter } from '../labels/printer.ts'
+import { addressOfBooking } from './addresses.ts'
+import { merchantPickupRoutes } from './merchant-routes.ts'
+import { staffPickupRoutes } from './staff-routes.ts'
+import { merchantTicketRoutes, staffTicketRoutes } from './tickets.ts'
+
+/** Lets merchants ask for pickups, which staff count, and write to the company (docs/merchants/pickups.md). */
+export const pickups: Capability = {
+  start: core => {
+    const options = { ...core, printer: findPrinter(core) }
+    return {
+      routes: {
+        merchant: [app => merchantPickupRoutes(app, options), merchantTicketRoutes],
+        staff: [app => staffPickupRoutes(app, options), staffTicketRoutes],
+      },
+    }
+  },
+  booking: addressOfBooking,
+}
