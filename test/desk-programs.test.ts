@@ -69,6 +69,7 @@ if (browser) {
           'invoice.submitted',
           'invoice.deposited',
           'bank_account.changed',
+          ...['requested', 'assigned', 'done', 'missed'].map(step => `pickup.${step}`),
         ],
       },
     ])

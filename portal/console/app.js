@@ -18,6 +18,7 @@ import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
 import { Payouts } from './screens/payouts.js'
 import { People } from './screens/people.js'
+import { Pickups } from './screens/pickups.js'
 import { Riders } from './screens/riders.js'
 import { Scan } from './screens/scan.js'
 import { Templates } from './screens/templates.js'
@@ -32,6 +33,7 @@ const screens = {
   messages: { Screen: Messages, needs: 'listMessages' },
   conversations: { Screen: Conversations, needs: 'listConversations' },
   scan: { Screen: Scan, needs: 'getAnyOrder' },
+  pickups: { Screen: Pickups, needs: 'listAllPickups' },
   riders: { Screen: Riders, needs: 'listRiders' },
   channels: { Screen: Channels, needs: 'listChannels' },
   templates: { Screen: Templates, needs: 'listTemplates' },

@@ -17,6 +17,10 @@ const screens = {
     Screen: props => html`<${Failures} ...${props} mayDecide=${may('instructOrder')} />`,
     needs: 'listFailedDeliveries',
   },
+  pickups: {
+    Screen: lazy(async () => (await import('./screens/pickups.js')).Pickups),
+    needs: 'listPickups',
+  },
   money: { Screen: lazy(async () => (await import('./screens/money.js')).Money), needs: 'getBalance' },
   shops: { Screen: lazy(async () => (await import('./screens/shops.js')).Shops), needs: 'listShops' },
   webhooks: {

@@ -15,6 +15,10 @@ const events = [
   'invoice.submitted',
   'invoice.deposited',
   'bank_account.changed',
+  'pickup.requested',
+  'pickup.assigned',
+  'pickup.done',
+  'pickup.missed',
 ]
 const all = Object.fromEntries(events.map(name => [name, 'true']))
 
