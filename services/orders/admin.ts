@@ -1,7 +1,7 @@
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { addArchive } from '@courier/shared/cli/archive.ts'
 import { type Applied, printApplied } from '@courier/shared/cli/changes.ts'
-import { print, printJson, readJson, runCommand, UsageError } from '@courier/shared/cli/command-line.ts'
+import { print, printJson, printTable, readJson, runCommand, UsageError } from '@courier/shared/cli/command-line.ts'
 import { addAudit, addMigrate, addTokenCommands, openPool } from '@courier/shared/cli/operator-commands.ts'
 import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
@@ -18,7 +18,7 @@ import { migrateOrders } from './core/database/migrate.ts'
 import { takeTimelines } from './core/lists/archive.ts'
 import { checkFile } from './core/provisioning/check-file.ts'
 import type { NewMerchant } from './core/provisioning/merchant-commands.ts'
-import { addTrackingKeyCommands } from './core/tracking/tracking-key-commands.ts'
+import { listTrackingKeys, revokeTrackingKey, rotateTrackingKey } from './core/tracking/tracking-keys.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
@@ -136,7 +136,34 @@ program
 
 for (const { addCommands } of loaded.values()) addCommands?.(program, withPool, loaded)
 
-addTrackingKeyCommands(program, withPool)
+const trackingKeys = program.command('tracking-keys').description("the keys that sign the links to parcels' pages")
+const addKeyCommand = (name: string, description: string) =>
+  trackingKeys
+    .command(name)
+    .description(description)
+    .requiredOption('--tenant <id>', 'the tenant')
+    .option('--json', 'print JSON', false)
+
+addKeyCommand('list', 'list the keys, newest first: the first one signs').action(async ({ tenant, json }) => {
+  const found = await withPool(pool => listTrackingKeys(pool, tenant))
+  if (json) printJson(found)
+  else printTable(found, 'The tenant has no key yet.')
+})
+addKeyCommand('rotate', 'sign new links with a new key; printed links stay valid until their key is revoked').action(
+  async ({ tenant, json }) => {
+    const key = await withPool(pool => rotateTrackingKey(pool, tenant))
+    if (json) printJson({ tenant, key })
+    else print(`The tracking key ${key} signs new links. Links of earlier keys are valid until you revoke them.`)
+  },
+)
+addKeyCommand('revoke', 'end the links of an earlier key: their pages show neither amount nor city')
+  .requiredOption('--key <number>', 'the number of the key')
+  .action(async ({ tenant, key, json }) => {
+    if (!/^\d{1,9}$/.test(key)) throw new UsageError('--key must be the number of a key')
+    await withPool(pool => revokeTrackingKey(pool, tenant, Number(key)))
+    if (json) printJson({ tenant, key: Number(key) })
+    else print(`Links of the tracking key ${key} are no longer valid.`)
+  })
 
 addAudit(program, withPool)
 

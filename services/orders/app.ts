@@ -5,7 +5,7 @@ import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { faceRoutes } from '@courier/shared/edge/portal-face.ts'
 import { createServer } from '@courier/shared/edge/server.ts'
 import { watchFixes } from '@courier/shared/security-fixes.ts'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { Registry } from 'prom-client'
 import { describeApi } from './api.ts'
 import { capabilities as all, guardMoves } from './capabilities.ts'
@@ -55,8 +55,9 @@ export const createOrders = async ({ capabilities, ...options }: OrdersOptions) 
   for (const { start } of loaded.values()) if (start) started.push(start(core))
   app.addHook('onClose', () => Promise.all(started.map(({ close }) => close?.())))
 
-  const addTo = async (group: FastifyInstance, audience: Audience) => {
-    for (const { routes } of started) for (const plugin of routes?.[audience] ?? []) await group.register(plugin, core)
+  const addTo: AddTo = async (group, audience, plugins = []) => {
+    const added = started.flatMap(({ routes }) => routes?.[audience] ?? [])
+    for (const plugin of [...plugins, ...added]) await group.register(plugin, core)
   }
   await app.register(loginRoutes, { ...core, prefix: merchantPrefix })
   await app.register(staffLoginRoutes, { ...core, prefix: staffPrefix })
@@ -96,39 +97,29 @@ const joinPoints = (loaded: Capabilities, started: readonly Started[]) => ({
   },
 })
 
-type AddTo = (group: FastifyInstance, audience: Audience) => Promise<void>
+/** Registers the plugins of the core, then those of capabilities. */
+type AddTo = (
+  group: FastifyInstance,
+  audience: Audience,
+  plugins?: readonly FastifyPluginAsync<Core>[],
+) => Promise<void>
 
 const registerMerchants = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
   admitMerchants(app, core.findCaller, core.requestsPerMinute)
   app.addHook('preValidation', readTypedWaybills(core.pool))
-  await app.register(account => registerAccount(account, core, addTo))
-  await app.register(orders => registerOrders(orders, core, addTo))
+  await app.register(async account => {
+    documentAs(account, 'merchant', 'token')
+    await addTo(account, 'account', [userRoutes, programTokenRoutes, catalogueRoutes, placeRoutes])
+  })
+  await app.register(async orders => {
+    documentAs(orders, 'orders', 'token')
+    const handling = [lookUpRoutes, merchantMoveRoutes, statusRoutes, trackingRoutes, sentMessageRoutes]
+    await addTo(orders, 'merchant', [quoteRoutes, bookingRoutes, merchantOrderRoutes, ...handling])
+  })
   await app.register(async webhooks => {
     documentAs(webhooks, 'webhooks', 'token')
     await addTo(webhooks, 'webhooks')
   })
-}
-
-const registerAccount = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
-  documentAs(app, 'merchant', 'token')
-  await app.register(userRoutes, core)
-  await app.register(programTokenRoutes, core)
-  await app.register(catalogueRoutes, core)
-  await app.register(placeRoutes, core)
-  await addTo(app, 'account')
-}
-
-const registerOrders = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
-  documentAs(app, 'orders', 'token')
-  await app.register(quoteRoutes, core)
-  await app.register(bookingRoutes, core)
-  await app.register(merchantOrderRoutes, core)
-  await app.register(lookUpRoutes, core)
-  await app.register(merchantMoveRoutes, core)
-  await app.register(statusRoutes, core)
-  await app.register(trackingRoutes, core)
-  await app.register(sentMessageRoutes, core)
-  await addTo(app, 'merchant')
 }
 
 const registerAgents = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
@@ -147,22 +138,14 @@ const registerStaff = async (app: FastifyInstance, core: Core, addTo: AddTo) => 
   documentAs(app, 'staff', 'token')
   admitStaff(app, core.findCaller, core.requestsPerMinute)
   app.addHook('preValidation', readTypedWaybills(core.pool))
-  await app.register(staffSessionRoutes, core)
-  await app.register(staffOrderRoutes, core)
-  await app.register(staffMoveRoutes, core)
-  await app.register(staffStatusRoutes, core)
-  await app.register(staffCityRoutes, core)
-  await app.register(merchantListRoutes, core)
-  await app.register(takeBackRoutes, core)
-  await addTo(app, 'staff')
+  const orders = [staffOrderRoutes, staffMoveRoutes, staffStatusRoutes]
+  await addTo(app, 'staff', [staffSessionRoutes, ...orders, staffCityRoutes, merchantListRoutes, takeBackRoutes])
 }
 
 const registerInternal = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
   documentAs(app, 'internal', 'service')
   app.addHook('onRequest', requireService(core.serviceToken))
-  await app.register(internalRoutes, core)
-  await app.register(staffTokenRoutes, core)
-  await addTo(app, 'internal')
+  await addTo(app, 'internal', [internalRoutes, staffTokenRoutes])
 }
 
 /** Documents the routes of `app` under this tag, with this kind of token. */

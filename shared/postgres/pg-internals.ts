@@ -42,16 +42,14 @@ export const removePending = (pool: pg.Pool, connected: Connected): boolean => {
 /** Sends each query at once, instead of after the response to the earlier one, by connections of this class. */
 export const pipelinedBy = (Client: typeof pg.Client) => ({ pipeline: true, Client }) as pg.PoolConfig
 
-/** Limits the milliseconds of a query; pg wraps the callback, and calls it with an error when time is up. */
-export interface TimeLimit {
-  query_timeout?: number | undefined
-}
-
 export interface Connection {
   _send(message: Buffer): void
 }
 
-/** Is a query whose subclasses write messages in `submit`; pg calls their `handle…` with what Postgres sends. */
+/**
+ * Is a query whose subclasses write messages in `submit`; pg calls their `handle…` with what Postgres sends, and
+ * `callback`, which it wraps, with an error after the milliseconds of `query_timeout`.
+ */
 export const Query = pg.Query as unknown as new (text: string, values: undefined, done: Done) => { callback: Done }
 
 export const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => unknown } }).utils

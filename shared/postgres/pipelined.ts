@@ -1,8 +1,8 @@
 import pg from 'pg'
-import { type Done, prepareValue, type TimeLimit } from './pg-internals.ts'
+import { type Done, prepareValue } from './pg-internals.ts'
 import { noColumns, type Prepared, type Statement, StatementGroup } from './statement-group.ts'
 
-type Config = pg.QueryArrayConfig & TimeLimit & { readonly submit?: unknown }
+type Config = pg.QueryArrayConfig & { readonly query_timeout?: number; readonly submit?: unknown }
 
 /**
  * Sends the statements of one round of the event loop together, with one Sync. Outside a transaction they succeed or

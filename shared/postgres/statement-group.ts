@@ -2,7 +2,7 @@
 // response alone, and Node wakes up for each (three queries took 1.6 times as long at 16 connections).
 import pg from 'pg'
 import { serialize } from 'pg-protocol'
-import { type Connection, type Done, Query, type TimeLimit } from './pg-internals.ts'
+import { type Connection, type Done, Query } from './pg-internals.ts'
 
 type Row = Record<string, unknown>
 
@@ -36,7 +36,7 @@ export interface Statement {
 export type Prepared = Map<string, { readonly text: string; isSent?: boolean; columns?: Columns }>
 
 /** Is one query to pg. When a statement fails, Postgres skips those after it, up to the Sync. */
-export class StatementGroup extends Query implements TimeLimit {
+export class StatementGroup extends Query {
   readonly #prepared: Prepared
   readonly #statements: Statement[] = []
   #ended = 0

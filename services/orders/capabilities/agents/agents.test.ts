@@ -8,7 +8,7 @@ import { connectAgent } from '../../test/agent-client.ts'
 import { build, serviceToken } from '../../test/build.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../../test/tenant.ts'
-import { createDigests } from './digest.ts'
+import { createDigests } from './routes.ts'
 import { createTools } from './tools.ts'
 
 const orders = await ordersFixture(t)

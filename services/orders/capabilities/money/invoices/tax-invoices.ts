@@ -1,8 +1,8 @@
 import type { Tx } from '../../../core/database/tables.ts'
 import { correctionKindsSql } from '../ledger/correction-lines.ts'
-import { chargesSql } from '../ledger/ledger.ts'
+import { chargesSql, netSql } from '../ledger/ledger.ts'
 import { readClock } from '../ledger/parcels.ts'
-import { isUninvoicedSql, paidApartSql } from '../ledger/payable.ts'
+import { isUninvoicedSql } from '../ledger/payable.ts'
 import { type Draft, insertDraft, isUndoneLaterSql, type Made, taxSumsSql } from './drafts.ts'
 
 // Drafts the documents of charges: tax invoices, and the notes that correct them (docs/money.md#two-documents).
@@ -47,7 +47,7 @@ const correctedLineSql = `
 const takeSql = (isWanted: string) => `
   with line as (
     update money_lines line set tax_invoice_id = $3,
-      invoice_id = case when ${paidApartSql} = 0 then $3::uuid end
+      invoice_id = case when ${netSql} + ${chargesSql} = 0 then $3::uuid end
     where ${isOpenSql} and ${isWanted} returning line.*
   )
   select ${taxSumsSql}, 0 as total, coalesce(sum(${chargesSql}), 0)::float8 as charges_due from line`

@@ -42,9 +42,6 @@ export const isUninvoicedSql = `line.invoice_id is null and line.kind <> 'handed
  */
 export const paidSql = `(${netSql} + case when charges_apart then ${chargesSql} else 0 end)`
 
-/** Computes it for a line whose charges another document has. */
-export const paidApartSql = `(${netSql} + ${chargesSql})`
-
 /**
  * Selects the terms of the invoice $2, since the merchant's own may have changed, and joins them to its lines, `line`.
  */

@@ -172,27 +172,17 @@ export const findCreditNote = async (
   merchantId: string | null,
   number: string,
 ): Promise<(CreditNote & { letterhead: Letterhead }) | undefined> => {
-  const { rows } = await tx.client.query(findCreditNoteSql, [tenant, number, merchantId])
-  const {
-    invoice_id,
-    document,
-    credit_note_no,
-    invoice_no,
-    version,
-    kind,
-    issued_on,
-    credited,
-    charges_due,
-    reason,
-    letterhead,
-  } = rows[0] ?? {}
-  if (!invoice_id) return undefined
-  const isCancelled = kind === 'cancelled'
-  const lines = await readLines(tx, tenant, { invoice_id, document }, version)
+  const [row] = (await tx.client.query(findCreditNoteSql, [tenant, number, merchantId])).rows
+  if (!row) return undefined
+  const { invoice_id, document, charges_due, ...note } = row
+  const isCancelled = note.kind === 'cancelled'
+  const lines = await readLines(tx, tenant, { invoice_id, document }, note.version)
   return {
-    ...{ credit_note_no, invoice_no, version, kind, issued_on, credited, reason, letterhead },
+    ...note,
     charges_credited: isCancelled ? charges_due : 0,
-    lines: isCancelled ? lines.map(reverse) : await removeEarlier(tx, tenant, { invoice_id, document }, version, lines),
+    lines: isCancelled
+      ? lines.map(reverse)
+      : await removeEarlier(tx, tenant, { invoice_id, document }, note.version, lines),
   }
 }
 
