@@ -1,5 +1,4 @@
-// Holds the words of Sri Lankan addresses that the place finder knows, in Latin letters: words in Sinhala and Tamil
-// letters match by their sound.
+// Holds the words of Sri Lankan addresses by which places are found. Sinhala and Tamil letters match by their sound.
 
 /** Lists words by what they say about the name before or after them. */
 export const wordKinds = {
