@@ -51,7 +51,7 @@ const subjects = {
   returned_transfer: () => ({ name: 'invoice_no', label: t('invoice.no'), required: true, maxlength: 100 }),
 }
 
-const charges = ['delivery', 'cod_fee', 'return_fee']
+const charges = ['delivery', 'cod_fee', 'return_fee', 'weight']
 
 /** Shows the form of a correction, whose fields depend on its kind. */
 const Make = ({ onDone }) => {

@@ -4,18 +4,12 @@ import { Reason } from '../../../core/actions/fields.ts'
 import { isoTime } from '../../../core/database/iso-time.ts'
 import type { Tx } from '../../../core/database/tables.ts'
 import { findInvoice, type InvoiceRow } from '../invoices/invoices.ts'
-import {
-  findChargesDue,
-  findCollection,
-  insertCharges,
-  insertLineSql,
-  type RightCharges,
-  returnTransfer,
-} from '../ledger/correction-lines.ts'
-import { Amount, BankReference, mostCollected, mostSummed, nullable, Waybill } from '../ledger/fields.ts'
+import { findCollection, insertCharges, insertLineSql, returnTransfer } from '../ledger/correction-lines.ts'
+import { Amount, BankReference, mostSummed, nullable, Waybill } from '../ledger/fields.ts'
 import { bookJournal } from '../ledger/ledger.ts'
 import { lockName, lockParcels, readClock } from '../ledger/parcels.ts'
 import { insertSql } from './asked-corrections.ts'
+import { chargeNames, computeRight, findDue, readRight, refuseCharges, rightFields } from './charges.ts'
 import { joinReasons, refuseCompensation, ValueReason } from './compensation.ts'
 import { settleApproved } from './disputes.ts'
 
@@ -41,15 +35,7 @@ const kindField = Type.Union(
   kinds.map(kind => Type.Literal(kind)),
   { must: `be ${kinds.join(', ')}`, examples: ['write_off'] },
 )
-/** Names the charges that a correction may state: the first two of a delivery, the last of a return. */
-const chargeNames = ['delivery', 'cod_fee', 'return_fee'] as const
-
 const rightCharge = Type.Union([Type.Number(), Type.Null()], { description: 'The right charge; null: not corrected.' })
-const newCharge = Type.Optional({
-  ...{ ...Amount, maximum: mostCollected, examples: [] },
-  description: 'For charges: the right amount, without tax.',
-})
-
 export const Correction = Type.Object(
   {
     correction_id: Type.Integer({ examples: [1] }),
@@ -93,9 +79,7 @@ export const NewCorrection = defineBody('NewCorrection', {
     description:
       'Adds to what the merchant is owed, below zero takes from it. Charges and a returned transfer have none.',
   }),
-  delivery: newCharge,
-  cod_fee: newCharge,
-  return_fee: newCharge,
+  ...rightFields(),
   bank_reference: Type.Optional({ ...BankReference, description: 'A payment that was received needs one.' }),
   reason: { ...Reason, description: 'The merchant reads it on its invoice or statement.' },
   value_reason: ValueReason,
@@ -126,7 +110,7 @@ const refuseFields = (body: NewCorrection) => {
   if (given.length === 0) return refuse(fields[0] as string, `Give the ${fields.join(' or the ')} to correct.`)
   if (kind === 'returned_transfer' && amount !== undefined)
     return refuse('amount', 'Leave this out: the whole payment of the invoice came back.')
-  const charges = chargeNames.filter(name => body[name] !== undefined)
+  const charges = [...chargeNames, 'weight' as const].filter(name => body[name] !== undefined)
   if (kind === 'charges') return refuseCharges(charges, amount)
   if (charges[0]) return refuse(charges[0], 'Leave this out: only a correction of charges states them.')
   if (kind !== 'returned_transfer' && !amount) return refuse('amount', 'Give an amount above or below zero.')
@@ -134,14 +118,6 @@ const refuseFields = (body: NewCorrection) => {
     return refuse('bank_reference', 'Give the reference that the bank has of the payment.')
   if (kind !== 'compensation' && value_reason !== undefined)
     return refuse('value_reason', 'Leave this out: only compensation is limited by the COD.')
-  return undefined
-}
-
-const refuseCharges = (given: readonly string[], amount: number | undefined) => {
-  if (amount !== undefined) return refuse('amount', 'Leave this out: the right charges say it.')
-  if (given.length === 0) return refuse('delivery', 'Give the right delivery, cod_fee or return_fee.')
-  if (given.includes('return_fee') && given.length > 1)
-    return refuse('return_fee', 'Correct the charges of the delivery and of the return apart.')
   return undefined
 }
 
@@ -183,29 +159,6 @@ const refuseBooks = async (
   return undefined
 }
 
-/** Reads right charges; undefined: it is no correction of charges. */
-const readRight = ({
-  kind,
-  delivery,
-  cod_fee,
-  return_fee,
-}: Pick<Stored, 'kind'> & Partial<Record<keyof RightCharges, number | null>>) =>
-  kind === 'charges'
-    ? Object.fromEntries(
-        Object.entries({ delivery, cod_fee, return_fee }).filter(([, value]) => typeof value === 'number'),
-      )
-    : undefined
-
-/** Finds what right charges add to what the merchant is owed, or refuses them. */
-const findDue = async (tx: Tx, tenant: string, waybill: string, right: RightCharges) => {
-  const due = await findChargesDue(tx, tenant, waybill, right)
-  const move = right.return_fee === undefined ? 'delivered' : 'returned with a fee'
-  if (due === undefined) return refuse('waybill_number', `${waybill} is not booked as ${move}.`)
-  if (due === null)
-    return refuse('waybill_number', `${waybill} was booked before rates were stored: write off the difference.`)
-  return due === 0 ? refuse('waybill_number', `${waybill} is charged that already.`) : due
-}
-
 /** Stores a correction. It changes nothing until a second person approves it. */
 export const makeCorrection = async (tx: Tx, { tenant, by, body }: Call<NewCorrection>): Promise<Acted<Correction>> => {
   const wrong = refuseFields(body)
@@ -215,7 +168,12 @@ export const makeCorrection = async (tx: Tx, { tenant, by, body }: Call<NewCorre
   const { merchant_id, waybill_number, invoice } = subject
   if (invoice && invoice.state !== 'deposited')
     return refuse('invoice_no', `The invoice is ${invoice.state}: only the payment of a deposited one comes back.`)
-  const right = readRight(body)
+  const { delivery, cod_fee, return_fee, weight } = body
+  const charges = weight
+    ? await computeRight(tx, tenant, waybill_number ?? '', weight)
+    : { delivery, cod_fee, return_fee }
+  if ('kind' in charges) return charges
+  const right = readRight({ ...charges, kind: body.kind })
   const due = right && (await findDue(tx, tenant, waybill_number ?? '', right))
   if (typeof due === 'object') return due
   const amount = due ?? invoice?.total ?? body.amount ?? 0
@@ -228,7 +186,7 @@ export const makeCorrection = async (tx: Tx, { tenant, by, body }: Call<NewCorre
     ...[tenant, body.kind, merchant_id, waybill_number, amount, joinReasons(body.reason, body.value_reason)],
     ...[body.bank_reference, by.name, now, exceeds_cod],
     ...(invoice ? await readPayment(tx, tenant, invoice) : Array(5).fill(null)),
-    ...[null, body.delivery, body.cod_fee, body.return_fee],
+    ...[null, charges.delivery, charges.cod_fee, charges.return_fee],
   ])
   return done(tx, tenant, rows[0].correction_id)
 }

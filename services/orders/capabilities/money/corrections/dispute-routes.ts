@@ -1,11 +1,38 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { audit } from '@courier/shared/postgres/audit.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { refuseRoles } from '../../../core/access/merchant.ts'
-import { addAction } from '../../../core/actions/action.ts'
+import { type Acted, addAction, type Call, defineBody, refuse } from '../../../core/actions/action.ts'
+import type { Tx } from '../../../core/database/tables.ts'
 import { InvoiceParams } from '../ledger/fields.ts'
+import { rightFields } from './charges.ts'
+import { makeCorrection } from './corrections.ts'
 import { Dispute, DisputeSettlement, disputeParcels, settleDispute } from './disputes.ts'
+
+const ChargesSettlement = defineBody('DisputeSettlement', { ...DisputeSettlement.properties, ...rightFields() })
+
+/**
+ * Settles a dispute; right charges make a correction of charges for each parcel, which a second person approves, in
+ * place of an adjustment.
+ */
+const settleWithCharges = async (tx: Tx, call: Call<Static<typeof ChargesSettlement>>): Promise<Acted<string[]>> => {
+  const { waybill_numbers, reason, adjustment, ...charges } = call.body
+  const isOfCharges = Object.keys(charges).length > 0
+  if (isOfCharges && adjustment !== undefined)
+    return refuse('adjustment', 'Leave this out: the right charges say what the merchant gets.')
+  const settled = await settleDispute(tx, call)
+  if (settled.kind !== 'done' || !isOfCharges) return settled
+  for (const waybill_number of waybill_numbers) {
+    const wanted = { kind: 'charges' as const, waybill_number, ...charges, reason }
+    const made = await makeCorrection(tx, { ...call, body: wanted })
+    if (made.kind !== 'done')
+      return made.kind === 'refused' ? refuse('waybill_numbers', Object.values(made.errors).flat().join(' ')) : made
+    await audit(tx, call.tenant, call.by, 'correction.made', made.objects)
+  }
+  return settled
+}
 
 const parcels = { params: InvoiceParams, data: Type.Array(Type.String({ examples: ['DM00000001'] })) }
 
@@ -24,10 +51,10 @@ export const disputeRoutes: FastifyPluginAsyncTypebox<{
     message: 'Dispute Settled Successfully',
     describeNothing: settled => (settled.length === 0 ? 'A Second Person Must Approve It' : undefined),
     description:
-      'Releases what is held, with an adjustment for each parcel: the next invoice of the merchant takes both, or this one if nothing else is left to pay.',
+      'Releases what is held, with an adjustment for each parcel: the next invoice of the merchant takes both, or this one if nothing else is left to pay. Right charges ask for a correction of charges, which a second person approves, in place of an adjustment.',
     onDone,
-    body: DisputeSettlement,
-    act: settleDispute,
+    body: ChargesSettlement,
+    act: settleWithCharges,
   })
 }
 

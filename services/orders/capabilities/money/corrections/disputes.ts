@@ -79,7 +79,7 @@ const disputeSql = `
   ) next
   returning tenant_id`
 
-export const DisputeSettlement = defineBody('DisputeSettlement', {
+export const DisputeSettlement = Type.Object({
   waybill_numbers: Waybills,
   adjustment: Type.Optional({
     ...Amount,

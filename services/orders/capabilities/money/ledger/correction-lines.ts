@@ -29,6 +29,10 @@ const collectedSql = `
   where line.tenant_id = $1 and line.waybill_number = $2 and line.kind = 'delivered'
     and not ${hasLaterSql('delivery_reversed')}`
 
+const isBookedSql = (kind: string): string => `exists (
+      select from money_lines line where line.tenant_id = $1 and line.waybill_number = $2 and line.kind = '${kind}'
+        and not ${hasLaterSql('delivery_reversed', 'return_reversed')})`
+
 /** Finds what was collected for a parcel, before and after a correction. The caller has locked its order. */
 export const findCollection = async (
   tx: Tx,
@@ -79,6 +83,37 @@ export const findChargesDue = async (tx: Tx, tenant: string, waybill: string, ri
   const { rows } = await tx.client.query(text, chargedValues(tenant, waybill, right))
   return rows[0]?.amount as number | null | undefined
 }
+
+/** Holds what a parcel costs by its rate card; null: the move is not booked, or the card has changed. */
+export type CardCharges = Readonly<Record<'delivery' | 'cod_fee' | 'return_fee', number | null>> & {
+  readonly is_delivered: boolean
+}
+
+/** Prices a parcel at a weight in kg. A card that no longer says what the parcel was booked with prices no delivery. */
+export const priceByCard = async (tx: Tx, tenant: string, waybill: string, weight: number): Promise<CardCharges> =>
+  (await tx.client.query(byCardSql, [tenant, waybill, weight])).rows[0]
+
+const furtherKg = (weight: string): string => `greatest(ceil(${weight})::integer - 1, 0)`
+const zoneSql = (city: string): string => `(
+      select zone from zones left join zone_cities using (tenant_id, rate_card, zone)
+      where zones.tenant_id = $1 and zones.rate_card = card.rate_card and (city_id = moved.${city} or is_elsewhere)
+      order by city_id is null limit 1)`
+
+const byCardSql = `
+  select is_delivered, case when is_delivered and first_kg + each_extra_kg * ${furtherKg('weight')} = delivery_charge
+      then first_kg + each_extra_kg * ${furtherKg('$3::float8')} end::float8 as delivery,
+    (select ${feeSql('cod')} from (${collectedSql}) collected)::float8 as cod_fee,
+    case when is_returned then return_fee + each_return_kg * ${furtherKg('$3::float8')} end::float8 as return_fee
+  from (
+    select moved.*, terms.return_fee, terms.each_return_kg, card.rate_card, ${zoneSql('origin_city_id')} as from_zone,
+      ${zoneSql('destination_city_id')} as to_zone, ${isBookedSql('delivered')} as is_delivered,
+      ${isBookedSql('returned')} as is_returned
+    from orders moved join merchants card on card.tenant_id = moved.tenant_id and card.merchant_id = moved.merchant_id
+      cross join lateral (${agreedTermsSql}
+      ) terms
+    where moved.tenant_id = $1 and moved.waybill_number = $2
+  ) parcel left join rates on rates.tenant_id = $1 and rates.rate_card = parcel.rate_card
+    and rates.from_zone = parcel.from_zone and rates.to_zone = parcel.to_zone`
 
 /** Inserts the line of a correction of charges: the difference to what is booked. */
 export const insertCharges = (tx: Tx, tenant: string, waybill: string, right: RightCharges, id: string) =>
