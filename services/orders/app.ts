@@ -5,11 +5,11 @@ import { watchPool } from '@courier/shared/edge/metrics.ts'
 import { faceRoutes } from '@courier/shared/edge/portal-face.ts'
 import { createServer } from '@courier/shared/edge/server.ts'
 import { watchFixes } from '@courier/shared/security-fixes.ts'
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { describeApi } from './api.ts'
 import { capabilities as all, guardMoves } from './capabilities.ts'
-import type { Audience, Capabilities, Capability, Started } from './capability.ts'
+import type { Audience, Capabilities, Capability, Plugins, Started } from './capability.ts'
 import type { RightPassword } from './core/access/login.ts'
 import { admitMerchants, limitVisitors } from './core/access/merchant.ts'
 import { merchantListRoutes } from './core/access/merchant-list.ts'
@@ -97,11 +97,7 @@ const joinPoints = (loaded: Capabilities, started: readonly Started[]) => ({
 })
 
 /** Registers the plugins of the core, then those of capabilities. */
-type AddTo = (
-  group: FastifyInstance,
-  audience: Audience,
-  plugins?: readonly FastifyPluginAsync<Core>[],
-) => Promise<void>
+type AddTo = (group: FastifyInstance, audience: Audience, plugins?: Plugins) => Promise<void>
 
 const registerMerchants = async (app: FastifyInstance, core: Core, addTo: AddTo) => {
   admitMerchants(app, core.findCaller, core.requestsPerMinute)

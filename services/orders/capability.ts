@@ -33,10 +33,12 @@ export type Audience =
   | 'staff'
   | 'internal'
 
+export type Plugins = readonly FastifyPluginAsync<Core>[]
+
 /** Holds what a capability runs in a process of the service. */
 export interface Started {
   /** Lists plugins, which get the core and run inside the group's authentication and limits. */
-  readonly routes?: Readonly<Partial<Record<Audience, readonly FastifyPluginAsync<Core>[]>>>
+  readonly routes?: Readonly<Partial<Record<Audience, Plugins>>>
   readonly workers?: readonly Worker[]
   /** Runs after changes of the tenant's orders are committed, and must not throw. */
   readonly onChanged?: (tenant: string) => void

@@ -10,10 +10,7 @@ const unreadSql = `
   ) oldest
   where m.tenant_id = $1 and oldest.happened_at < now() - interval '10 minutes' order by 1 limit 10`
 
-/**
- * Numbers the changes of merchants who do not read their feeds, so that a first request finds no backlog. Returns the
- * number of these merchants.
- */
+/** Numbers changes of merchants who read no feed: a first request finds no backlog. Returns how many merchants. */
 export const numberUnread: DeleteExpired = async (tx, tenant) => {
   const unread = await tx.rows(unreadSql, [tenant])
   for (const { merchantId } of unread) await numberChanges(tx, tenant, merchantId)

@@ -37,9 +37,7 @@ const romanize = (text: string): string => {
 const maxCharacters = 512
 const shortForms = new Map(readPairs(pairedShortForms))
 
-/**
- * Splits each part of an address into words, in lower-case Latin letters, and numbers, without leading zeros.
- */
+/** Splits each part of an address into words, in lower-case Latin letters, and numbers, without leading zeros. */
 export const splitWords = (text: string): string[][] =>
   romanize(
     text
@@ -70,9 +68,7 @@ const sameSounds = new Map(
   readPairs('cch:c ch:c gh:g kh:k sh:s th:t dh:d bh:b zh:l ee:i oo:u c:k f:p q:k w:v x:s y:i z:s'),
 )
 
-/**
- * Returns the same sound for common variants: th or t, w or v, y or i, doubled letters, a silent h.
- */
+/** Returns the same sound for common variants: th or t, w or v, y or i, doubled letters, a silent h. */
 export const writeSound = (word: string): string =>
   word
     .replace(/cch|[cgkstdbz]h|ee|oo|[cfqwxyz]/g, letters => sameSounds.get(letters) ?? letters)

@@ -141,9 +141,7 @@ export const writeTrackingUrl = (publicUrl: string, catalogue: Catalogue, waybil
 
 const unitSeconds = { week: 604_800, day: 86_400, hour: 3_600, minute: 60, second: 1 }
 
-/**
- * Says how long ago `then` was, in the largest whole unit: "1 month ago". Months and years follow the calendar, UTC.
- */
+/** Says how long ago `then` was, in the largest whole unit: "1 month ago". Months and years are the calendar's, UTC. */
 export const timeAgo = (then: Date, now: Date): string => {
   const months = countMonths(then, now)
   if (months >= 12) return wordAge(Math.floor(months / 12), 'year')
