@@ -74,7 +74,9 @@ const operations: Record<Name, string[]> = {
     ),
   ],
   books: [
-    ...['', '/accounts', '/trial-balance', '/journal', '/month'].map(report => `GET /api/staff/ledger${report}`),
+    ...['', '/accounts', '/trial-balance', '/journal', '/month', '/month/documents'].map(
+      report => `GET /api/staff/ledger${report}`,
+    ),
     ...['GET shop/account', 'GET /api/staff/merchant/{merchant_id}/account'],
   ],
   editing: ['PATCH shop/order/{waybill}', 'PATCH /api/staff/order/{waybill}'],

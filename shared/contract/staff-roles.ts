@@ -64,6 +64,7 @@ const ofOrders: Roles = {
   getTrialBalance: account,
   listJournal: account,
   getMonthReport: account,
+  getTaxSchedule: account,
   getMerchantAccount: account,
   getCash: account,
   listHandovers: account,

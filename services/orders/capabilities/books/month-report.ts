@@ -37,9 +37,15 @@ const MonthReport = Type.Object(
 )
 type MonthRow = Static<typeof MonthRow>
 
+export const monthField = Type.String({
+  maxLength: 7,
+  pattern: '^20\\d\\d-(0[1-9]|1[0-2])$',
+  must: 'be a month such as 2026-02',
+  examples: ['2026-02'],
+})
 const MonthQuery = Type.Object({
   ...cursorFields,
-  month: Type.String({ maxLength: 7, pattern: '^20\\d\\d-(0[1-9]|1[0-2])$', must: 'be a month such as 2026-02' }),
+  month: monthField,
   format: formatField('json', 'csv'),
 })
 const cursors = listCursor(/^\d{1,18}$/)

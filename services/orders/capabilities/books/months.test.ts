@@ -205,6 +205,9 @@ for (const [currency, month] of Object.entries(months))
     const csv = await readCsv(fixture, '/ledger/month?month=2026-02')
     t.match(csv[1], `${shop},Lanka Shoes,0,${booked.collected},${month.revenue},`)
 
+    const { totals } = (await staffGet('/ledger/month/documents?month=2026-02')).body.data
+    t.match(totals, { tax: month.tax, taxable: Number((month.revenue + month.returns).toFixed(3)) })
+
     const readJournal = async (from: string, to = from) =>
       (await readPages(fixture, `/ledger/journal?from=2026-02-${from}&to=2026-02-${to}`)).map(
         ({ debit, credit, waybill_number, kind, document }) => [debit, credit, waybill_number, kind, document],

@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert'
 import { readFileSync } from 'node:fs'
 import { addAmounts, findDecimals } from '@courier/shared/currency.ts'
 import t, { type Test } from 'tap'
-import { findContradictions } from '../../../test/expect-books.ts'
+import { findContradictions, readCsv } from '../../../test/expect-books.ts'
 import { ordersFixture } from '../../../test/orders-fixture.ts'
 import { preparePayer } from '../../../test/payer.ts'
 import { order, shortStatuses, tenantFile } from '../../../test/tenant.ts'
@@ -74,10 +74,12 @@ const start = async (t: Test, { currency = 'LKR', merchants = 2, money = {}, apa
   const giveBack = (n: number) => book(n, 500, 'key_21')
   const make = (body: object = { all: true }) => post('/invoice', { ...body, until: today })
   const read = async (id: string) => (await staffGet(`/invoice/${id}`)).body.data
+  const readSchedule = async (query = '') =>
+    (await staffGet(`/ledger/month/documents?month=${today.slice(0, 7)}${query}`)).body
   t.afterEach(async () => {
     deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
   })
-  return { ...fixture, file, today, pay, post, refused, deliver, giveBack, make, read, second }
+  return { ...fixture, file, today, pay, post, refused, deliver, giveBack, make, read, readSchedule, second }
 }
 
 t.test('a merchant with more charges than COD gets its tax invoice; the rest is set off later', async t => {
@@ -159,7 +161,7 @@ t.test('a merchant that pays its charges itself gets its COD whole; the balance 
 })
 
 t.test('a merchant that is exempt or zero-rated pays no tax on charges from then on', async t => {
-  const { deliver, giveBack, make, read, rows } = await start(t)
+  const { deliver, giveBack, make, post, read, readSchedule, rows } = await start(t)
   await deliver(0, 1000)
   await rows(`update merchants set tax_status = 'exempt' where merchant_id = 1`)
   await deliver(0, 1000)
@@ -174,10 +176,16 @@ t.test('a merchant that is exempt or zero-rated pays no tax on charges from then
       { tax: 0, tax_percent: 0 },
     ],
   })
+  t.strictSame((await readSchedule()).data.documents, [], 'a draft is not issued')
+  await post(`/invoice/${invoice.id}/submit`)
+  t.match((await readSchedule()).data.documents, [
+    { tax_percent: 0, taxable: 470 + 150, tax: 0, total: 620, merchant_tax_status: 'zero_rated' },
+    { tax_percent: 18, taxable: 470, tax: 84.6, total: 554.6 },
+  ])
 })
 
 t.test('a dispute changes the remittance alone; a cancelled tax invoice has a credit note of its charges', async t => {
-  const { deliver, make, post, read, request } = await start(t)
+  const { deliver, make, post, read, readSchedule, request, today } = await start(t)
   const waybill = await deliver(0, 1000)
   await deliver(0, 1000)
   const [invoice, remittance] = await make()
@@ -194,11 +202,28 @@ t.test('a dispute changes the remittance alone; a cancelled tax invoice has a cr
   t.match(versions.at(-1), { kind: 'cancelled', charges_due: 1109.2, credit_note_no: /^CN-.*-00001$/ })
   const [again] = await make()
   t.match(again, { document: 'tax_invoice', charges_due: 1109.2 }, 'its parcels are free')
-  t.match(await post(`/invoice/${again.id}/submit`), { invoice_no: taxNo.replace('00001', '00002') })
+  const next = taxNo.replace('00001', '00002')
+  t.match(await post(`/invoice/${again.id}/submit`), { invoice_no: next })
+  const amounts = { tax_percent: 18, taxable: 940, tax: 169.2, total: 1109.2 }
+  const noted = versions.at(-1).credit_note_no
+  const documents = [
+    { number: taxNo, kind: 'tax_invoice', corrects: null, issued_on: today, merchant_tax_number: 'TIN 0', ...amounts },
+    { number: next, kind: 'tax_invoice', corrects: null, ...amounts },
+    { number: noted, kind: 'credit_note', corrects: taxNo, taxable: -940, tax: -169.2, total: -1109.2 },
+  ]
+  t.match((await readSchedule()).data, { totals: { taxable: 940, tax: 169.2, total: 1109.2 }, documents })
+  const pages = []
+  for (let cursor = ''; ; ) {
+    const { data, next_cursor } = await readSchedule(`&limit=1${cursor}`)
+    pages.push(...data.documents)
+    if (next_cursor === null) break
+    cursor = `&cursor=${next_cursor}`
+  }
+  t.match(pages, documents, 'page by page')
 })
 
 t.test('what changes charges after the issue is a credit note', async t => {
-  const { deliver, make, post, read, second } = await start(t)
+  const { deliver, make, post, read, readSchedule, second } = await start(t)
   const waybill = await deliver(0, 4000)
   const [invoice, remittance] = await make()
   for (const { id } of [invoice, remittance]) await post(`/invoice/${id}/submit`)
@@ -215,6 +240,10 @@ t.test('what changes charges after the issue is a credit note', async t => {
   for (const each of made) await post(`/invoice/${each.id}/submit`)
   const note = await read(made[0].id)
   t.match(note, { invoice_no: /^CN-/, corrects: (await read(invoice.id)).invoice_no, taxable: -10, tax: -1.8 })
+  t.match((await readSchedule()).data, {
+    totals: { taxable: 490 - 10 + 500 },
+    documents: [{ kind: 'tax_invoice' }, { kind: 'tax_invoice' }, { kind: 'credit_note', corrects: note.corrects }],
+  })
 })
 
 t.test('a company changes over between two invoices; the earlier ones keep their lines and bytes', async t => {
@@ -329,6 +358,14 @@ t.test('a month of merchants is that of a model by double entry, in every curren
           .filter(([, sum]: number[]) => sum !== 0),
         books.balances(),
       )
+      const { totals } = (await fixture.readSchedule()).data
+      t.equal(totals.tax, -books.balance('tax') / unit, 'the schedule has all tax that is booked')
+      const revenue = books.balance('delivery_revenue') + books.balance('returns_revenue')
+      t.equal(totals.taxable, -revenue / unit)
+      const path = `/ledger/month/documents?month=${today.slice(0, 7)}`
+      const csv = await readCsv(fixture, path)
+      t.equal(csv.at(-1), `,total,,,,,,,,${totals.taxable},${totals.tax},${totals.total}`)
+      t.equal(csv.length, 2 + ids.length * 3, 'a row for each tax invoice')
       t.strictSame(await findContradictions(fixture, '2026-01-01', today), [])
     })
 })

@@ -1,0 +1,119 @@
+import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import { Day } from '../../core/actions/fields.ts'
+import { nullable, sum } from '../money/ledger/fields.ts'
+import { formatField, jsonOrCsv, streamCsv } from '../money/papers/csv.ts'
+import { nextCursor, readAll } from './book-pages.ts'
+import { checkDays } from './days.ts'
+import { monthField } from './month-report.ts'
+
+const Row = Type.Object({
+  issued_on: Type.Union([Day, Type.Null()], { description: 'null: the sums of the month.' }),
+  number: Type.String({ examples: ['CFX-26-02-00001'] }),
+  kind: Type.String({ description: 'invoice, tax_invoice, credit_note or debit_note.', examples: ['tax_invoice'] }),
+  corrects: nullable('The invoice that a note corrects or takes back.'),
+  merchant_id: Type.Union([Type.Integer(), Type.Null()]),
+  merchant_name: nullable(),
+  merchant_tax_number: nullable(),
+  merchant_tax_status: nullable('registered, exempt or zero_rated.'),
+  tax_percent: Type.Union([Type.Number(), Type.Null()], {
+    description: 'The rate; null: nothing was charged, or it was booked before rates were stored.',
+    examples: [18],
+  }),
+  taxable: sum('The charges without tax; of a credit note below zero.', 20_210),
+  tax: sum('The tax on them.', 3637.8),
+  total: sum('Both.', 23_847.8),
+})
+type Row = Static<typeof Row> & { position: string }
+const Schedule = Type.Object(
+  { month: monthField, totals: Type.Pick(Row, ['taxable', 'tax', 'total']), documents: Type.Array(Row) },
+  { title: 'TaxSchedule' },
+)
+
+const Query = Type.Object({ ...cursorFields, month: monthField, format: formatField('json', 'csv') })
+const cursors = listCursor(/^[!-~]+$/)
+
+/** Serves staff the schedule of output tax: a row for each document of a month, and each rate on it. */
+export const taxScheduleRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  const schema = {
+    operationId: 'getTaxSchedule',
+    summary: 'List the taxable value and the tax of each document that a month issued',
+    querystring: Query,
+    response: { 200: jsonOrCsv('The schedule; CSV has it all in rows.', Schedule, Row, {}, nextCursor) },
+  }
+  app.get('/ledger/month/documents', { schema }, async ({ staff: { tenant }, query }, reply) => {
+    const { month, format } = query
+    await checkDays(pool, tenant, query)
+    const read = async (after: string | null, limit: number) => {
+      const values = [tenant, `${month}-01`, after, limit]
+      return readInTenant<Row>(pool, tenant, { name: 'read_tax_schedule', text: scheduleSql, values })
+    }
+    const toPosition = ({ position }: Row) => position
+    const toRows = ([totals, ...rows]: Row[], _: boolean, isLast: boolean) =>
+      isLast ? [...rows, { ...totals, number: 'total' }] : rows
+    if (format === 'csv') return streamCsv(reply, `tax-${month}.csv`, readAll(read, toPosition, toRows), Row)
+    const { after, limit } = cursors.read(query)
+    const [totals, ...rows] = await read(after[0] === undefined ? null : decodeURIComponent(after[0]), limit + 1)
+    const { data, next_cursor } = cursors.toPage(rows, limit, row => [encodeURIComponent(row.position)])
+    return { data: { month, totals: totals as Row, documents: data }, next_cursor }
+  })
+}
+
+/**
+ * Selects the sums of the month that begins on $2, then at most $4 rows after the position $3. The first version of a
+ * document has its charges, each later one what it adds to them, and a cancellation takes all back. Documents without
+ * charges have a row too, so that no number of a series is missing.
+ */
+const scheduleSql = `
+  with issued as (
+    select version.invoice_id, version.version, version.issued_on, version.kind, version.credit_note_no,
+      version.letterhead, version.waybill_numbers, version.line_nos, earlier.waybill_numbers as earlier_waybills,
+      earlier.line_nos as earlier_nos, invoices.kind as document, invoice_no, merchant_id, corrects_id
+    from invoice_versions version
+      join invoices on invoices.tenant_id = version.tenant_id and invoices.invoice_id = version.invoice_id
+      left join invoice_versions earlier on earlier.tenant_id = version.tenant_id
+        and earlier.invoice_id = version.invoice_id and earlier.version = version.version - 1
+        and version.kind <> 'cancelled'
+    where version.tenant_id = $1 and invoices.kind <> 'remittance' and version.issued_on >= $2::date
+      and version.issued_on < ($2::date + interval '1 month')::date
+      and (version.version = 1 or version.kind = 'cancelled' or version.credit_note_no is not null)
+  ), charged as (
+    select invoice_id, issued.version, tax_percent,
+      sum(case when kind = 'cancelled' then -1 else 1 end * taxable) as taxable,
+      sum(case when kind = 'cancelled' then -1 else 1 end * tax) as tax
+    from issued cross join lateral (
+      select line.tax_percent, line.delivery + line.cod_fee + line.return_fee as taxable, line.tax
+      from (
+        select unnest(waybill_numbers) as waybill_number, unnest(line_nos) as line_no
+        except select unnest(earlier_waybills), unnest(earlier_nos)
+      ) listed join money_lines line on line.tenant_id = $1 and line.waybill_number = listed.waybill_number
+        and line.line_no = listed.line_no
+      where line.delivery <> 0 or line.cod_fee <> 0 or line.return_fee <> 0 or line.tax <> 0
+    ) line group by 1, 2, 3
+  ), row as (
+    select issued_on, coalesce(credit_note_no, invoice_no) as number,
+      case when issued.version > 1 then 'credit_note' else document end as kind,
+      case when issued.version > 1 then invoice_no else (select invoice_no from invoices corrected
+        where corrected.tenant_id = $1 and corrected.invoice_id = issued.corrects_id) end as corrects,
+      merchant_id, letterhead ->> 'merchant_name' as merchant_name,
+      letterhead ->> 'merchant_tax_number' as merchant_tax_number,
+      letterhead ->> 'merchant_tax_status' as merchant_tax_status, tax_percent, coalesce(taxable, 0) as taxable,
+      coalesce(tax, 0) as tax, (issued_on || ' ' || coalesce(credit_note_no, invoice_no) || ' ' || issued.version
+        || ' ' || to_char(coalesce(tax_percent, 0), 'FM000.0000')) collate "C" as position
+    from issued left join charged on charged.invoice_id = issued.invoice_id and charged.version = issued.version
+  )
+  select * from (
+    select null as issued_on, null as number, null as kind, null as corrects, null::float8 as merchant_id,
+      null as merchant_name, null as merchant_tax_number, null as merchant_tax_status, null::float8 as tax_percent,
+      coalesce(sum(taxable), 0)::float8 as taxable, coalesce(sum(tax), 0)::float8 as tax,
+      coalesce(sum(taxable + tax), 0)::float8 as total, null as position from row
+    union all
+    (
+      select issued_on::text, number, kind, corrects, merchant_id::float8, merchant_name, merchant_tax_number,
+        merchant_tax_status, tax_percent::float8, taxable::float8, tax::float8, (taxable + tax)::float8, position
+      from row where $3::text is null or position > $3 collate "C" order by position limit $4
+    )
+  ) listed order by position collate "C" nulls first`
