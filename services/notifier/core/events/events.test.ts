@@ -425,6 +425,25 @@ t.test('a new bank account makes a message to its merchant', async t => {
   t.match((await deliver([bad])).body.errors, { 'events.0.bank_account.merchant_name': [] })
 })
 
+t.test('a pickup makes a message to its merchant; a fact that it lacks is blank', async t => {
+  const rule = {
+    on: 'pickup.done',
+    template: 'order_delivered',
+    language: 'en_US',
+    body: ['{{parcels}}', '{{rider}}-'],
+  }
+  const { deliver, queued } = await prepare(t, {}, [rule])
+  const pickup = {
+    ...{ merchant_name: 'Lanka Shoes', merchant_phone: '0112345678', pickup_id: '7', day: '2026-02-19' },
+    ...{ business_name: 'Lanka Shoes Online', parcels: '12', missing: '0', extra: '1', time_zone: 'Asia/Colombo' },
+  }
+  const event = { id: 'a', type: 'pickup.done', happened_at: new Date().toISOString(), pickup }
+  t.match((await deliver([event, { ...event, id: 'b', type: 'pickup.missed' }])).body.data, { taken: 2 })
+  const parameters = ['12', '-'].map(text => ({ text }))
+  t.match(await queued(), [{ recipient: '94112345678', template: { components: [{ parameters }] } }])
+  t.equal((await queued()).length, 1)
+})
+
 t.test('a person who opted out gets no message about an invoice, and the rule’s hours apply', async t => {
   const rule = {
     on: 'invoice.deposited',

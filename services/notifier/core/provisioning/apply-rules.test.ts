@@ -35,6 +35,9 @@ t.test('a rule on invoice.deposited names fields of invoices, supersedes nothing
   t.match(validationErrors(rule('bank_account.changed', { body: ['{{number}}'] })), {
     'rules.0.body.0': ['A bank account has no field {{number}}. It has merchant_name, bank, last_four, object_until.'],
   })
+  t.match(validationErrors(rule('pickup.done', { body: ['{{parcels}} {{bank}}'] })), {
+    'rules.0.body.0': [/^A pickup has no field {{bank}}\. It has merchant_name, pickup_id, day/],
+  })
   const buttons = [{ index: 0, action: 'call_me' }]
   t.strictSame(
     validationErrors(rule('order.created'), rule('invoice.deposited', { buttons, supersedes: ['order.created'] })),
