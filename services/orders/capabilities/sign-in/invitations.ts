@@ -3,7 +3,6 @@ import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { createTransport } from 'nodemailer'
-import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 
 const invitationHours = 72
@@ -27,13 +26,13 @@ export const makeInvitation = async (
 ) => {
   const code = newCode()
   await endInvitations(tx, tenant, { column, id })
-  const [row] = await tx.rows<{ at: string }>(
+  const [row] = await tx.rows<{ at: Date }>(
     `insert into invitations (tenant_id, hash, ${column}, is_recovery, made_by, expires_at)
     values ($1, $2, $3::bigint, $4, $5, now() + interval '${invitationHours} hours')
-    returning ${isoTime('expires_at')} as at`,
+    returning expires_at as at`,
     [tenant, hashCode(code), id, isRecovery, by.name],
   )
-  return { code, expires_at: row?.at ?? '' }
+  return { code, expires_at: row?.at.toISOString() ?? '' }
 }
 
 export const endInvitations = (tx: Tx, tenant: string, { column, id }: Invited) =>

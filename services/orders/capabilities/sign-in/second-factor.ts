@@ -73,7 +73,9 @@ const checkCode = async (tx: Tx, { tenant, row, keyring, code, by }: Check): Pro
   const step = Math.floor(Date.now() / 1000 / stepSeconds) + (delta ?? 0)
   const isUsed = delta === null ? undefined : await tx.client.query(stepSql, [tenant, staff_id, step])
   if (isUsed?.rowCount) {
-    if (!confirmed_at) await audit(tx, tenant, by, 'second_factor.confirmed', row.name)
+    if (confirmed_at) return undefined
+    await tx.client.query(confirmSql, [tenant, staff_id])
+    await audit(tx, tenant, by, 'second_factor.confirmed', row.name)
     return undefined
   }
   const recovered = await tx.client.query(recoverySql, [tenant, staff_id, hashRecovery(code)])
@@ -86,8 +88,9 @@ const checkCode = async (tx: Tx, { tenant, row, keyring, code, by }: Check): Pro
 }
 
 const stepSql = `
-  update second_factors set last_step = $3, confirmed_at = coalesce(confirmed_at, now())
+  update second_factors set last_step = $3
   where tenant_id = $1 and staff_id = $2::bigint and last_step < $3`
+const confirmSql = 'update second_factors set confirmed_at = now() where tenant_id = $1 and staff_id = $2::bigint'
 const recoverySql = `
   update second_factors set recovery_hashes = array_remove(recovery_hashes, $3::bytea)
   where tenant_id = $1 and staff_id = $2::bigint and confirmed_at is not null and $3::bytea = any(recovery_hashes)`
