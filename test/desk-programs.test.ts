@@ -129,7 +129,7 @@ if (browser) {
     await people.getByRole('button', { name: 'Add the person' }).click()
     const row = page.getByRole('row').filter({ hasText: 'Dilani Silva' })
     await row.getByText('Clerk', { exact: true }).waitFor()
-    await row.getByRole('button', { name: 'New password' }).click()
+    await row.getByRole('button', { name: 'New password', exact: true }).click()
     await showDesk(t, page, 'people')
     await showInLanguages(t, page, 'people', 'td:has-text("Dilani")')
     const clerk = await open('dilani@example.com', 'a-long-password')

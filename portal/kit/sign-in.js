@@ -1,8 +1,8 @@
 import { Act, Button, ErrorText, instead, useAction } from './actions.js'
-import { ApiError, callOrders } from './api.js'
+import { ApiError, callOrders, listServed } from './api.js'
 import { t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
-import { changeSession, getSession, ofBrowser, ofTab } from './session.js'
+import { changeSession, face, getSession, ofBrowser, ofTab } from './session.js'
 import { begin, goToProvider, Qr } from './sign-in-links.js'
 import { Field, Loading } from './ui.js'
 
@@ -42,11 +42,15 @@ const NewFactor = ({ factor: { qr, secret, recovery_codes } }) => html`<div clas
   <p>${t('sign_in.recovery')}</p>
   <ul>${recovery_codes.map(each => html`<li key=${each}><code>${each}</code></li>`)}</ul></div>`
 
-/** Reads how people of a company sign in. Where the capability is left out there are only passwords. */
+/**
+ * Reads how people of a company sign in: by password alone where the capability is left out, as the desk knows. The
+ * console and the rider's page ask, as they do not know what orders leaves out.
+ */
 const useMethods = (/** @type {string} */ tenant) => {
   const [methods, setMethods] = useState({ password: true, providers: /** @type {any[]} */ ([]) })
   const read = () => {
-    if (!isTenantId.test(tenant)) return
+    const isLeftOut = face === 'desk' && !listServed().includes('listSignInMethodsMerchant')
+    if (isLeftOut || !isTenantId.test(tenant)) return
     chooseTenant(tenant)
     callOrders('/sign-in/methods', { token: null }).then(
       ({ data }) => setMethods(data),

@@ -73,7 +73,7 @@ export const signInLinkRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (ap
       refuseLink(person, staff)
       await audit(tx, tenant, actor, 'sign_in.offered', `staff ${params.rider_id}`)
       const values = [tenant, hash('sha256', code, 'buffer'), params.rider_id, staff.name]
-      return (await tx.rows<{ at: string }>(insertLinkSql, values))[0]?.at ?? ''
+      return (await tx.rows<{ at: Date }>(insertLinkSql, values))[0]?.at.toISOString() ?? ''
     })
     const url = `${publicUrl.replace(/\/$/, '')}/rider/#/in/${tenant}/${code}`
     return { data: { url, qr: drawQr(url), expires_at } }
@@ -112,7 +112,7 @@ export const signInLinkRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (ap
 
 const insertLinkSql = `
   insert into sign_in_links (tenant_id, hash, staff_id, made_by, expires_at)
-  values ($1, $2, $3::bigint, $4, now() + interval '${linkMinutes} minutes') returning ${isoTime('expires_at')} as at`
+  values ($1, $2, $3::bigint, $4, now() + interval '${linkMinutes} minutes') returning expires_at as at`
 
 const phonesSql = `
   select tokens.token_id as id, device, ${isoTime('created_at')} as signed_in_at,
