@@ -93,7 +93,14 @@ export const capabilities = {
   reports: { load: async () => (await import('./capabilities/reports/capability.ts')).reports },
   'rate-gaps': { load: async () => (await import('./capabilities/rate-gaps/capability.ts')).rateGaps },
   agents: { load: async () => (await import('./capabilities/agents/capability.ts')).agents },
-  'sign-in': { load: async () => (await import('./capabilities/sign-in/capability.ts')).signIn },
+  'sign-in': {
+    load: async () => (await import('./capabilities/sign-in/capability.ts')).signIn,
+    holds: {
+      fromSql: 'from tenants where tenant_id = $1 and sign_in is not null',
+      because: 'the company says who may sign in with a password alone, and nobody would check that',
+      wayOut: 'apply a company file without `sign_in`',
+    },
+  },
   restoring: { load: async () => (await import('./capabilities/restoring/capability.ts')).restoring },
 } as const satisfies Readonly<Record<string, Listed<Capability>>>
 

@@ -195,6 +195,9 @@ t.test('the service does not start without a capability whose rows matter, and s
     select tenant_id, 'nimal@courier.example', 'Nimal Rider', 'rider', '' from tenants where tenant_id = 'demo'`)
   const given = { waybill_numbers: ['DM70000042'], rider: 'Nimal Rider' }
   t.equal((await send('POST', '/api/staff/order/assign', given, { token })).status, 200)
+  const shop = { kind: 'shopify', name: 'Shoes', merchant_business_id: 7290, origin_city_id: 1500 }
+  const connected = (await request('POST', '/api/public/merchant/shop', shop)).body.data
+  await rows(`update tenants set sign_in = '{"second_factor": "admin"}' where tenant_id = 'demo'`)
   const first = await start('none')
   t.match(first, { status: 1, level: 60 })
   const remedies = {
@@ -203,6 +206,8 @@ t.test('the service does not start without a capability whose rows matter, and s
     'customer-actions': /requests of customers wait.*before you leave it out, let staff decide them/,
     riders: /riders have parcels.*before you leave it out, take the parcels from their riders/,
     feed: /webhooks of merchants expect.*before you leave it out, let merchants disable or delete them/,
+    shops: /shops of merchants send their orders.*before you leave it out, let merchants remove their shops/,
+    'sign-in': /says who may sign in.*before you leave it out, apply a company file without `sign_in`/,
   }
   for (const [name, sentence] of Object.entries(remedies)) {
     const { msg } = await start(without(name))
@@ -225,6 +230,8 @@ t.test('the service does not start without a capability whose rows matter, and s
     200,
   )
   t.equal((await request('PATCH', `/api/public/merchant/webhook/${body.data.id}`, { state: 'disabled' })).status, 200)
+  t.equal((await send('DELETE', `/api/public/merchant/shop/${connected.id}`)).status, 200)
+  await rows('update tenants set sign_in = null')
   await rows('update merchant_people set is_active = false')
   t.equal((await send('POST', '/api/staff/order/unassign', { waybill_numbers: ['DM70000042'] }, { token })).status, 200)
   t.match(await start('none'), { status: 'listens' }, 'the ways out are the true ones')
