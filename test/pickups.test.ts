@@ -18,6 +18,7 @@ if (browser) {
   const [{ day }] = await orders.rows(
     `select (now() at time zone time_zone)::date::text as day from tenants where tenant_id = 'demo'`,
   )
+  const [{ later }] = await orders.rows('select ($1::date + 3)::text as later', [day])
   const { open } = await openDesk(t, browser, `${ordersUrl}/desk/`)
   const desk = await open()
   await desk.setViewportSize({ width: 390, height: 844 })
@@ -41,6 +42,22 @@ if (browser) {
     await desk.getByRole('button', { name: 'Send', exact: true }).click()
     await desk.getByRole('cell', { name: /Bring bags/ }).waitFor()
     await showScreen(t, desk, 'pickups-desk')
+  })
+
+  t.test('a merchant asks for chosen parcels alone', async t => {
+    await desk.goto(`${ordersUrl}/desk/#/orders`)
+    await desk.getByRole('checkbox', { name: new RegExp(waybills[0] ?? '') }).check()
+    await desk.getByRole('link', { name: 'Ask for a pickup' }).click()
+    await desk.getByText(`Chosen parcels: ${waybills[0]}`).waitFor()
+    await desk.locator('#pickup-day').fill(later)
+    await desk.getByRole('button', { name: 'Ask for a pickup' }).click()
+    await desk.getByText('Chosen parcels:').waitFor({ state: 'detached' })
+    const asked = (await orders.send('GET', '/api/public/merchant/pickup')).body.data
+    t.match(
+      asked.find((pickup: { day: string }) => pickup.day === later),
+      { waybill_numbers: [waybills[0]] },
+    )
+    await orders.rows(`delete from pickups where day = $1`, [later])
   })
 
   t.test('dispatch assigns the pickup, scans two of three, and counts them', async t => {

@@ -1,6 +1,6 @@
 // Builds the parts of lists: filters, which the address holds so that people can share a link to a list, and pages.
 
-import { Button } from './actions.js'
+import { Button, instead } from './actions.js'
 import { callOrders, withQuery } from './api.js'
 import { Control } from './form.js'
 import { t } from './i18n.js'
@@ -38,9 +38,8 @@ export const Filters = ({ screen, query, fields, first = /** @type {any} */ (und
     wide.addEventListener('change', onWidth)
     return () => wide.removeEventListener('change', onWidth)
   }, [])
-  return html`${first && control(first)}<details class="filters" open=${isOpen}
-    onToggle=${event => setIsOpen(event.currentTarget.open)}>
-    <summary>${t('filter.title')}${count > 0 && ` (${count})`}</summary>
+  return html`${first && control(first)}<details class="filters" open=${isOpen}>
+    <summary onClick=${instead(() => setIsOpen(!isOpen))}>${t('filter.title')}${count > 0 && ` (${count})`}</summary>
     <div class="fields">${fields.map(control)}</div>
     ${count > 0 && html`<p><a href=${`#/${screen}`}>${t('filter.clear')}</a></p>`}
   </details>`

@@ -127,7 +127,12 @@ const Actions = ({ chosen, onMoved }) => {
         may('printLabels') &&
         html`<${Act} kind="primary" run=${() => saveLabels(waybills)}>${t('orders.labels', count)}<//>`
       }
-      ${button('confirm')}${button('cancel', t('orders.cancel_sure', count))}</div>
+      ${button('confirm')}${button('cancel', t('orders.cancel_sure', count))}
+      ${
+        may('requestPickup') &&
+        chosen.rows.some(row => row.status.key === 'key_2') &&
+        html`<a class="button" href=${withQuery('#/pickups', { waybills: waybills.join() })}>${t('pickup.ask')}</a>`
+      }</div>
     <${Refused} title=${t('orders.refused', { count: number(refused.length) })} of=${refused} onDrop=${drop} />`
 }
 

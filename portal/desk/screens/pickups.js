@@ -8,10 +8,22 @@ import { html } from '../../kit/preact.js'
 import { column, Panel, Two, useLive } from '../../kit/ui.js'
 import { readBusinesses } from '../merchant.js'
 
+const stated = () => ({
+  name: 'parcels',
+  label: t('pickup.number'),
+  type: 'number',
+  min: '1',
+  max: '10000',
+  hint: t('pickup.number_hint'),
+})
+
 const remove = (/** @type {string} */ path) => announced(callOrders(path, { method: 'DELETE' }))
 
-/** Asks for a pickup: all confirmed parcels, unless the person states a number. @param {any} props */
-const Ask = ({ addresses, onDone }) => {
+/**
+ * Asks for a pickup of the parcels in `waybills`, which a person chose among the orders; without them, of all confirmed
+ * parcels unless the person states a number. @param {any} props
+ */
+const Ask = ({ addresses, waybills, onDone }) => {
   const options = addresses.map(({ id, name, city }) => ({ id: String(id), label: `${name}, ${city}` }))
   const usual = addresses.find(({ is_default }) => is_default) ?? addresses[0]
   const fields = [
@@ -19,22 +31,16 @@ const Ask = ({ addresses, onDone }) => {
     { name: 'day', label: t('pickup.day'), type: 'date', required: true },
     { name: 'from', label: t('pickup.from'), type: 'time' },
     { name: 'to', label: t('pickup.to'), type: 'time' },
-    {
-      name: 'parcels',
-      label: t('pickup.number'),
-      type: 'number',
-      min: '1',
-      max: '10000',
-      hint: t('pickup.number_hint'),
-    },
+    ...(waybills.length > 0 ? [] : [stated()]),
     { name: 'note', label: t('pickup.note'), maxlength: 1000 },
   ]
   const toBody = (/** @type {any} */ { parcels, ...entered }) => ({
     pickup_address_id: String(usual.id),
     ...Object.fromEntries(Object.entries(entered).filter(([, value]) => value)),
-    ...(parcels ? { parcels: Number(parcels) } : { all: true }),
+    ...(waybills.length > 0 ? { waybill_numbers: waybills } : parcels ? { parcels: Number(parcels) } : { all: true }),
   })
-  return html`<${Form} id="pickup" fields=${fields} start=${{ pickup_address_id: String(usual.id) }}
+  return html`${waybills.length > 0 && html`<p>${t('pickup.chosen', { waybills: waybills.join(', ') })}</p>`}
+    <${Form} id="pickup" fields=${fields} start=${{ pickup_address_id: String(usual.id) }}
     submit=${t('pickup.ask')} path="/pickup" toBody=${toBody} onDone=${onDone} />`
 }
 
@@ -93,7 +99,7 @@ const Messages = () => {
 }
 
 /** Lets a merchant ask for pickups, keep the addresses for them, and write to the company. */
-export const Pickups = ({ title }) => {
+export const Pickups = ({ title, query }) => {
   const list = useLive(signal => callOrders('/pickup', { signal }), 30)
   const addresses = useLive(signal => callOrders('/pickup-address', { signal }))
   const columns = [
@@ -110,10 +116,15 @@ export const Pickups = ({ title }) => {
     ),
   ]
   const known = addresses.data?.data ?? []
+  const done = () => {
+    location.hash = '#/pickups'
+    list.reload()
+  }
   return html`<h1 tabindex="-1">${title}</h1>
     ${
       known.length > 0 &&
-      html`<${Panel} title=${t('pickup.ask')}><${Ask} addresses=${known} onDone=${list.reload} /><//>`
+      html`<${Panel} title=${t('pickup.ask')}><${Ask} addresses=${known}
+        waybills=${query.waybills?.split(',') ?? []} onDone=${done} /><//>`
     }
     <${Panel} title=${t('menu.pickups')}>
       <${Rows} of=${list} lines=${3} caption=${t('menu.pickups')} columns=${columns} empty=${t('pickup.none')} /><//>
