@@ -13,6 +13,7 @@ const ignoring: Record<string, string[]> = {
   orders: [
     ...['resolvePlaces', 'quoteOrders', 'lookUpOrders', 'printLabels', 'printAnyLabels', 'printRunSheet'],
     ...['trackOrderByPost', 'getFinanceStatusByPost', 'trackParcel', 'findStaffTokens', 'actForCustomers'],
+    'receiveShopOrder',
     ...['logIn', 'logInStaff', 'logOut', 'logOutStaff'],
   ],
   notifier: ['preflightMessages', 'acceptWebhook', 'acceptEvents'],
