@@ -35,6 +35,7 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   await runAgent(orders, canaries)
   const webhookSecret = await runWebhook(orders, canaries)
   await runShop(orders, canaries)
+  await runPickup(orders, canaries)
   await runMoney(orders, canaries, ordersStaffToken)
   const sessionToken = await runStaff(orders, canaries)
   const personToken = await runPeople(orders, canaries)
@@ -114,6 +115,22 @@ const runShop = async ({ send }: Observed, canaries: Canaries): Promise<void> =>
   const own = { ...order_data[0], shop_id, shop_order_id, seen_at }
   await send('POST', `${base}/shop-order/book`, { general_data, order_data: [{ ...own, weight: name }] })
   await send('POST', `${base}/shop-order/book`, { general_data, order_data: [own] })
+}
+
+/** Gives a merchant an address for pickups, asks for one and writes to the company, with valid and invalid requests. */
+const runPickup = async ({ send }: Observed, canaries: Canaries): Promise<void> => {
+  const { name, address, remark } = canaries
+  const base = '/api/public/merchant'
+  const place = { name, address, city_id: 1500, phone: `0${canaries.phone}`, is_default: true }
+  const { id } = JSON.parse(await send('POST', `${base}/pickup-address`, place)).data
+  await send('POST', `${base}/pickup-address`, { ...place, city_id: name })
+  const day = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+  const asked = { pickup_address_id: String(id), day, parcels: 3, note: remark }
+  await send('POST', `${base}/pickup`, asked)
+  await send('POST', `${base}/pickup`, { ...asked, day: name })
+  const ticket = { ticket_type_id: 1, subject: name, message: remark }
+  await send('POST', `${base}/ticket`, ticket)
+  await send('POST', `${base}/ticket`, { ...ticket, ticket_type_id: name })
 }
 
 /** Gives a merchant a bank account, with valid and invalid requests. */

@@ -101,6 +101,20 @@ t.test('what the office moved or cancelled, or a phone from the future, changes 
   t.not(rider_acts[0].received_at, rider_acts[0].happened_at)
 })
 
+t.test('under four_eyes a rider who also counts cash does not count their own', async t => {
+  const both = await addPerson('Kasun Both', 'rider,accounts')
+  const waybill = await give({}, both.name)
+  t.match(await act(both, 'deliver', waybill, { cod: 4500, amount: 4500 }), { outcome: 'done' })
+  const counted = { collected_by: both.name, declared: 4500, counted: 4500 }
+  await rows('update tenants set four_eyes = true')
+  t.teardown(() => rows('update tenants set four_eyes = false'))
+  t.match(await staffPost('/cash/handover', counted, both.token), {
+    status: 422,
+    body: { errors: { collected_by: [/somebody else must take it/] } },
+  })
+  t.match(await staffPost('/cash/handover', counted), { status: 200 })
+})
+
 t.test('under four_eyes nobody decides on their own act', async t => {
   const both = await addPerson('Both Hats', 'rider,dispatcher')
   const waybill = await give({}, both.name)
