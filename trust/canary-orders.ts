@@ -121,7 +121,7 @@ const runShop = async ({ send }: Observed, canaries: Canaries): Promise<void> =>
 const runPickup = async ({ send }: Observed, canaries: Canaries): Promise<void> => {
   const { name, address, remark } = canaries
   const base = '/api/public/merchant'
-  const place = { name, address, city_id: 1500, phone: `0${canaries.phone}`, is_default: true }
+  const place = { name: 'Shop', address, city_id: 1500, phone: `0${canaries.phone}`, is_default: true }
   const { id } = JSON.parse(await send('POST', `${base}/pickup-address`, place)).data
   await send('POST', `${base}/pickup-address`, { ...place, city_id: name })
   const day = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)

@@ -52,7 +52,6 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.webhook_endpoints.url': ['webhookPath'],
   'orders.shop_orders.said': ['name', 'address', 'phone', 'description', 'remark'],
   'orders.shop_orders.booked_as': ['name', 'address', 'phone', 'description', 'remark'],
-  'orders.pickup_addresses.name': ['name'],
   'orders.pickup_addresses.address': ['address'],
   'orders.pickup_addresses.phone': ['phone'],
   'orders.pickups.note': ['remark'],

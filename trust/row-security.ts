@@ -16,10 +16,10 @@ const listed: Readonly<Record<string, string>> = {
 
 /**
  * Returns true for a table that a transaction with app.all_tenants shows whole: in orders the tables of waiting
- * deliveries and the listed ones, in the notifier all.
+ * deliveries, what shops sent and the listed ones, in the notifier all.
  */
 const isOpenToAll = (service: string, table: string): boolean =>
-  service === 'notifier' || table in listed || /^(outbox|webhook_|log$|feeds$)/.test(table)
+  service === 'notifier' || table in listed || /^(outbox|webhook_|log$|feeds$|shop_orders$|shop_bookings$)/.test(table)
 
 /** Lists tables of several tenants together, with the reason: only a transaction with app.all_tenants may use them. */
 const shared: Readonly<Record<string, string>> = {

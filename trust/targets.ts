@@ -102,6 +102,8 @@ const createOrdersTarget = async (t: TrustOptions, courier: Courier): Promise<Ta
   const { id } = (await call('POST', `${merchantPath}/webhook`, merchant, { url })).data
   // Deliveries to an enabled webhook would change rows during the test.
   await call('PATCH', `${merchantPath}/webhook/${id}`, merchant, { state: 'disabled' })
+  const shop = { kind: 'shopify', name: 'Shoes', merchant_business_id: 7290, origin_city_id: 1500 }
+  const { id: shop_id } = (await call('POST', `${merchantPath}/shop`, owner, shop)).data
   return {
     ...service,
     headersFor: operation => {
@@ -110,7 +112,7 @@ const createOrdersTarget = async (t: TrustOptions, courier: Courier): Promise<Ta
       if (isForOwners(operation.path)) return owner
       return isForStaff(operation) ? bearer(courier.tokens.staff) : merchant
     },
-    names: { waybill, waybill_number: waybill, tenant: 'demo', id },
+    names: { waybill, waybill_number: waybill, tenant: 'demo', id, shop_id },
     marks: [waybill, url, ...Object.values({ ...clerk, ...marked })],
     repair: async () => {},
   }

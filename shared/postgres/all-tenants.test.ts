@@ -18,6 +18,7 @@ const allowed: Readonly<Record<string, string>> = {
   'services/notifier/core/channels/prove.ts': 'a number belongs to the one tenant that proved it',
   'services/orders/capabilities/feed/watch.ts': 'one poll for the waiting requests of all merchants',
   'services/orders/capabilities/feed/': 'the sender and its metrics: which endpoints have events waiting',
+  'services/orders/capabilities/shops/auto-book.ts': 'one poll for the new orders of all shops',
   'services/orders/core/relay/': 'the relay and its metrics: which tenants have events waiting',
 }
 

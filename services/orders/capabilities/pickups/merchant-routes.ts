@@ -64,7 +64,7 @@ export const merchantPickupRoutes: FastifyPluginAsyncTypebox<PickupOptions> = as
   app.get('/pickup/:id/receipt', { schema: receipt }, ({ merchant: { tenant, merchantId }, params: { id } }, reply) =>
     sendReceipt(core, reply, { tenant, id, merchantId }),
   )
-  const removed = { 200: Type.Object({ message: Type.String({ examples: ['success'] }) }), ...errorResponses(404) }
+  const removed = { 200: Type.Object({ message: Type.String({ examples: ['success'] }) }), ...errorResponses(404, 422) }
   const withdraw = {
     operationId: 'withdrawPickup',
     summary: 'Withdraw an open pickup',

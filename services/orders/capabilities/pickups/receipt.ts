@@ -1,4 +1,4 @@
-import { httpError, notFound } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError, notFound } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
@@ -12,6 +12,7 @@ import type { Pickup } from './schema.ts'
 
 /** Documents the response of `sendReceipt`. */
 export const receiptResponse = {
+  ...errorResponses(404, 422),
   200: {
     description: 'A PDF with pages of A4.',
     content: { 'application/pdf': { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) } },

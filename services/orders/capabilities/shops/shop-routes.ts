@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
-import { invalid, notFound } from '@courier/shared/errors/errors.ts'
+import { errorResponses, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { type Action, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -157,7 +157,7 @@ export const shopRoutes: FastifyPluginAsyncTypebox<ReceivingOptions> = async (ap
     summary: 'Change a shop',
     params: ByShop,
     body: ShopChange,
-    response: { 200: one },
+    response: { 200: one, ...errorResponses(404) },
   }
   app.patch('/shop/:shop_id', { schema: changing }, async request => {
     await checkChoice(options, request as FastifyRequest, request.body)
@@ -185,7 +185,7 @@ export const shopRoutes: FastifyPluginAsyncTypebox<ReceivingOptions> = async (ap
     description: `The one before it is accepted for ${previousDays} more days. A secret that is made is shown once.`,
     params: ByShop,
     body: NewShopSecret,
-    response: { 200: Type.Object({ data: Type.Object({ secret: nullable }) }) },
+    response: { 200: Type.Object({ data: Type.Object({ secret: nullable }) }), ...errorResponses(404) },
   }
   app.post('/shop/:shop_id/secret', { ...refusesKeys, schema: securing }, async request => {
     const { secret: given } = request.body

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
-import { invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -63,7 +63,7 @@ export const writeBackRoutes: FastifyPluginAsyncTypebox<
   refuseRoles(app, 'clerk')
   acceptJson(app)
   refuseUnknownFields(app)
-  const done = { 200: Type.Object({ message: Type.String() }) }
+  const done = { 200: Type.Object({ message: Type.String() }), ...errorResponses(404) }
   const setting = {
     operationId: 'setShopKeys',
     summary: 'Let tracking numbers and statuses go back to the shop',
