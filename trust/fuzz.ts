@@ -4,7 +4,7 @@ import type { Broken, TrustPromise } from './promise.ts'
 import { type DrawnRequest, generateRequests } from './requests.ts'
 import { startTargets, type Target } from './targets.ts'
 
-const inputs = { full: 50_000, short: 2_600 }
+const inputs = { full: 50_000, short: 3_800 }
 
 /** Matches ids in responses, and lists the path parameters that they fill. */
 const ids = {

@@ -112,7 +112,16 @@ const createOrdersTarget = async (t: TrustOptions, courier: Courier): Promise<Ta
       if (isForOwners(operation.path)) return owner
       return isForStaff(operation) ? bearer(courier.tokens.staff) : merchant
     },
-    names: { waybill, waybill_number: waybill, tenant: 'demo', id, shop_id },
+    names: {
+      waybill,
+      waybill_number: waybill,
+      tenant: 'demo',
+      id,
+      shop_id,
+      merchant_id: '1',
+      phone: '0770000101',
+      staff_id: '1',
+    },
     marks: [waybill, url, ...Object.values({ ...clerk, ...marked })],
     repair: async () => {},
   }

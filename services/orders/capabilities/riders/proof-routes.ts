@@ -94,6 +94,11 @@ export const writeProofUrl = (publicUrl: string, tenant: string, key: string, wa
   return `${base}/api/public/proof/${tenant}/${encodeURIComponent(waybill)}/${id}/${end}/${sign(key, waybill, id, end)}`
 }
 
+const isTenant = async (pool: ProofOptions['pool'], tenant: string): Promise<boolean> => {
+  const found = (tx: Tx) => tx.rows('select from tenants where tenant_id = $1', [tenant])
+  return isTenantId.test(tenant) && (await inTenant(pool, tenant, found)).length > 0
+}
+
 /** Shows the picture of a door to whoever has its signed address. */
 export const publicProofRoutes: FastifyPluginAsyncTypebox<ProofOptions> = async (app, { pool, catalogues }) => {
   const schema = {
@@ -112,7 +117,7 @@ export const publicProofRoutes: FastifyPluginAsyncTypebox<ProofOptions> = async 
   app.get('/api/public/proof/:tenant/:waybill/:id/:end/:signature', { schema }, async ({ params }, reply) => {
     const { tenant, waybill, id, signature } = params
     const end = Number(params.end)
-    const catalogue = isTenantId.test(tenant) ? await catalogues.current(tenant) : undefined
+    const catalogue = (await isTenant(pool, tenant)) ? await catalogues.current(tenant) : undefined
     const isSigned = catalogue?.linkKeys.some(key => sign(key, waybill, id, end) === signature)
     const image =
       isSigned && end * 60_000 > Date.now()

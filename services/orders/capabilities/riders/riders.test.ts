@@ -116,3 +116,8 @@ t.test('dispatch sees the day of each rider', async t => {
     { name: sunil.name, to_do: 3, done: 0, failed: 0, cash: 0, refused: 1 },
   ])
 })
+
+t.test('the address of a picture in a company that does not exist leads nowhere', async t => {
+  for (const tenant of ['0', 'nobody', 'DEMO', '%00'])
+    t.match(await request('GET', `/api/public/proof/${tenant}/DM00000001/1/0/0`), { status: 404 }, tenant)
+})

@@ -46,8 +46,8 @@ const ShopOrderRow = component('ShopOrderRow', {
   received_at: Type.String(),
 })
 const Reference = Type.Object({
-  shop_id: Type.String({ maxLength: 40 }),
-  shop_order_id: Type.String({ maxLength: 40 }),
+  shop_id: Type.String({ maxLength: 40, pattern: '^[\\w-]+$' }),
+  shop_order_id: Type.String({ maxLength: 40, pattern: '^[\\w-]+$' }),
 })
 const Settle = Type.Object({
   orders: Type.Array(Reference, { minItems: 1, maxItems: maxOrders }),

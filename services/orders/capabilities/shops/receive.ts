@@ -34,7 +34,7 @@ const readers = { woocommerce: readWooCommerce, shopify: readShopify }
 const maxBytes = 5_242_880
 const manyValues = 200_000
 const Params = Type.Object({ tenant: Type.String(), shop_id: Type.String() })
-const isShopId = /^[\w-]{22}$/
+export const isShopId = /^[\w-]{22}$/
 
 /**
  * Takes what shops send. Refuses only what the shop's secret did not sign: a shop stops sending after a few refusals,

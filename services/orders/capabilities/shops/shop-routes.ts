@@ -14,7 +14,7 @@ import { refuseRoles } from '../../core/access/merchant.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { kinds, previousDays, type ShopRef, sealSecret } from './queries.ts'
-import { expectKeys, type ReceivingOptions } from './receive.ts'
+import { expectKeys, isShopId, type ReceivingOptions } from './receive.ts'
 
 const maxShops = 20
 const id = (description: string) => Type.Integer({ minimum: 1, maximum: 2_147_483_647, description })
@@ -78,11 +78,11 @@ const shopsSql = `
       where o.tenant_id = $1 and o.merchant_id = $2 and o.state = 'waiting' and o.shop_id = shops.shop_id) as waiting
   from shops where tenant_id = $1 and merchant_id = $2`
 
-export const readShop = ({ merchant, params }: ByShopRequest): ShopRef => ({
-  tenant: merchant.tenant,
-  merchantId: merchant.merchantId,
-  id: params.shop_id,
-})
+/** Returns the shop in the path. A text that is not an id matches no shop. */
+export const readShop = ({ merchant, params }: ByShopRequest): ShopRef => {
+  if (!isShopId.test(params.shop_id)) throw notFound('shop')
+  return { tenant: merchant.tenant, merchantId: merchant.merchantId, id: params.shop_id }
+}
 
 /** Acts on the shop in the path and audits it in one transaction. */
 export const actOnShop = async <Result>(
@@ -207,7 +207,7 @@ export const shopRoutes: FastifyPluginAsyncTypebox<ReceivingOptions> = async (ap
     summary: 'List what a shop sent',
     description: 'The newest 100.',
     params: ByShop,
-    response: { 200: Type.Object({ data: Type.Array(ShopDelivery) }) },
+    response: { 200: Type.Object({ data: Type.Array(ShopDelivery) }), ...errorResponses(404) },
   }
   app.get('/shop/:shop_id/deliveries', { schema: listingDeliveries }, async request => {
     const { tenant, merchantId, id } = readShop(request)

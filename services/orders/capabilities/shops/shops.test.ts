@@ -149,3 +149,11 @@ t.test('a merchant sees and changes its own shops alone; a clerk changes none', 
     [],
   )
 })
+
+t.test('an id that no shop has leads nowhere, whatever it holds', async t => {
+  for (const id of ['%00', 'x', '%ED%A0%80'])
+    for (const path of ['deliveries', 'sent', 'keys', 'secret'])
+      t.ok([400, 404, 405].includes((await call('GET', `/shop/${id}/${path}`)).status), `${path} ${id}`)
+  const orders = [{ shop_id: '\0', shop_order_id: '1' }]
+  t.match(await call('POST', '/shop-order/settle', { orders, as: 'seen' }), { status: 422 })
+})

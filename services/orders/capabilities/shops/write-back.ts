@@ -129,7 +129,7 @@ export const writeBackRoutes: FastifyPluginAsyncTypebox<
     summary: 'List what went back to the shop',
     description: 'The newest 100 of the last 7 days; refused ones with the reason.',
     params: ByShop,
-    response: { 200: Type.Object({ data: Type.Array(SentToShop) }) },
+    response: { 200: Type.Object({ data: Type.Array(SentToShop) }), ...errorResponses(404) },
   }
   app.get('/shop/:shop_id/sent', { schema: listing }, async request => {
     const { tenant, merchantId, id } = readShop(request)
