@@ -64,6 +64,23 @@ if (browser) {
     t.strictSame(await list(), [])
   })
 
+  t.test('what the shop sent is listed, and an order that stays can be taken back', async t => {
+    const [{ id, url: address }] = (await call('GET', '/shop')).body.data
+    await call('POST', `/shop/${id}/secret`, { secret: 'a-third-secret' })
+    const shop = sign('woocommerce', address, 'a-third-secret')
+    await shop.deliver(wooOrder(13, { status: 'completed' }))
+    await shop.deliver({ id: 'no order' })
+    await page.goto(`${url}#/shops/${id}`)
+    await page.getByText('What the shop sent', { exact: true }).first().click()
+    await page.getByText('No order', { exact: true }).waitFor()
+    await page.getByText('Orders that are no parcel now', { exact: true }).first().click()
+    await page.getByText('The shop has ended it.').waitFor()
+    await showDesk(t, page, 'shop-staying')
+    await press(page, 'Let it wait')
+    await page.getByText('Orders that wait: 1').waitFor({ timeout: 15_000 })
+    t.match(await list(), [{ shop_order_id: '13' }])
+  })
+
   t.test('a change in the shop stands beside the parcel, and is applied in one press', async t => {
     const [{ id, url: address }] = (await call('GET', '/shop')).body.data
     await call('POST', `/shop/${id}/secret`, { secret: 'another-secret' })

@@ -228,6 +228,45 @@ const Waiting = ({ shop }) => {
     <${Checked} key=${rows.length} rows=${rows} general=${general} onBook=${book} /></div>`
 }
 
+/** Shows what the shop sent, delivery by delivery. */
+const Received = ({ path }) => {
+  const list = useLive(signal => callOrders(`${path}/deliveries`, { signal }), 15)
+  const columns = [
+    column(t('shops.order'), row => row.shop_order_id ?? '–'),
+    column(t('webhooks.event'), row => row.topic),
+    column(t('status'), row => named('shops.outcome', row.outcome)),
+    column(t('shops.at'), row => html`<${Time} at=${row.received_at} />`),
+  ]
+  return html`<details><summary>${t('shops.received')}</summary>
+    <${Rows} of=${list} id="received_at" lines=${2} caption=${t('shops.received')} columns=${columns}
+      empty=${t('shops.none_staying')} /></details>`
+}
+
+/** Shows the shop's orders that are no parcel now, and why. A person may take one back among those that wait. */
+const Staying = ({ shop, onDone }) => {
+  const read = async (/** @type {AbortSignal} */ signal) => {
+    const lists = ['stays', 'put_away'].map(state => callOrders(`/shop-order?state=${state}`, { signal }))
+    const all = (await Promise.all(lists)).flatMap(({ data }) => data)
+    return { data: all.filter(order => order.shop_id === shop.id) }
+  }
+  const list = useLive(read, 15, [shop.id])
+  const takeBack = async (/** @type {any} */ row) => {
+    const body = { orders: [refer(row)], as: 'waiting' }
+    await announced(callOrders('/shop-order/settle', { method: 'POST', body }))
+    list.reload()
+    onDone()
+  }
+  const columns = [
+    column(t('shops.order'), row => row.values.order_no ?? row.shop_order_id),
+    column(t('field.customer_name'), row => row.values.customer_name ?? '–'),
+    column(t('shops.why'), row => named('shops.stays', row.stays ?? 'put_away')),
+    column('', row => html`<${Act} run=${() => takeBack(row)}>${t('shops.take_back')}<//>`),
+  ]
+  return html`<details><summary>${t('shops.staying')}</summary>
+    <${Rows} of=${list} id="shop_order_id" lines=${2} caption=${t('shops.staying')} columns=${columns}
+      empty=${t('shops.none_staying')} /></details>`
+}
+
 const Shop = ({ id }) => {
   const path = `/shop/${encodeURIComponent(id)}`
   const list = useLive(signal => callOrders('/shop', { signal }), 5)
@@ -250,6 +289,8 @@ const Shop = ({ id }) => {
       return html`<div class="row"><h1 tabindex="-1">${shop.name}</h1>
           <span role="status"><${State} of=${shop} /></span></div>
         <${Waiting} shop=${shop} />
+        <${Staying} shop=${shop} onDone=${list.reload} />
+        ${may('addShop') && html`<${Received} path=${path} />`}
         ${
           may('addShop') &&
           html`<details open=${!shop.received_at}><summary>${t('shops.connect', { kind: kinds[shop.kind] })}</summary>
