@@ -102,8 +102,6 @@ const createOrdersTarget = async (t: TrustOptions, courier: Courier): Promise<Ta
   const { id } = (await call('POST', `${merchantPath}/webhook`, merchant, { url })).data
   // Deliveries to an enabled webhook would change rows during the test.
   await call('PATCH', `${merchantPath}/webhook/${id}`, merchant, { state: 'disabled' })
-  const shop = { kind: 'shopify', name: 'Shoes', merchant_business_id: 7290, origin_city_id: 1500 }
-  const { id: shop_id } = (await call('POST', `${merchantPath}/shop`, owner, shop)).data
   return {
     ...service,
     headersFor: operation => {

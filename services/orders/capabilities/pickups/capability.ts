@@ -1,14 +1,9 @@
-import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import type { Capability } from '../../capability.ts'
 import { findPrinter } from '../labels/printer.ts'
 import { addressOfBooking } from './addresses.ts'
 import { merchantPickupRoutes } from './merchant-routes.ts'
 import { staffPickupRoutes } from './staff-routes.ts'
 import { merchantTicketRoutes, staffTicketRoutes } from './tickets.ts'
-
-/** Sets how long pickups that ended and messages that are closed are listed. */
-const keptDays = 400
-const old = (column: string) => `${column} < now() - make_interval(days => ${keptDays})`
 
 /** Lets merchants ask for pickups, which staff count, and write to the company (docs/merchants/pickups.md). */
 export const pickups: Capability = {
@@ -22,5 +17,4 @@ export const pickups: Capability = {
     }
   },
   booking: addressOfBooking,
-  housekeeping: [deleteWhere('pickups', old('ended_at')), deleteWhere('tickets', old('closed_at'))],
 }
