@@ -115,7 +115,6 @@ const createOrdersTarget = async (t: TrustOptions, courier: Courier): Promise<Ta
       waybill_number: waybill,
       tenant: 'demo',
       id,
-      shop_id,
       merchant_id: '1',
       phone: '0770000101',
       staff_id: '1',
