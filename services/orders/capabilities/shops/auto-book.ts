@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { nameKey } from '@courier/shared/name-key.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -17,8 +16,6 @@ export interface AutoBookOptions extends BookingDependencies {
   readonly logger: Logger
   readonly onBooked: (tenant: string, orders: number) => void
 }
-
-const restMilliseconds = 1_000
 
 interface Key {
   readonly tenant: string
@@ -43,14 +40,8 @@ export const createAutoBooker = (options: AutoBookOptions) =>
     logger: options.logger,
     name: 'shop_booking',
     findWaiting: () => inAllTenants(options.pool, async (tx: Tx): Promise<Waiting<Key>[]> => tx.rows(waitingSql)),
-    drain: async ({ tenant, shopId }) => {
-      const draining = shopId === null ? settleBookings(options, tenant) : drainShop(options, tenant, shopId)
-      await draining.catch(async error => {
-        // Keeps a failure that lasts from filling the log and the processor.
-        await delay(restMilliseconds)
-        throw error
-      })
-    },
+    drain: ({ tenant, shopId }) =>
+      shopId === null ? settleBookings(options, tenant) : drainShop(options, tenant, shopId),
     identify: ({ tenant, shopId }) => `${tenant} ${shopId}`,
     describe: ({ tenant, shopId }) => ({ tenant, shop_id: shopId }),
     concurrency: 4,

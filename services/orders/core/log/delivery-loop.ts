@@ -48,6 +48,8 @@ interface LoopOptions<Key> {
 const wakeMilliseconds = 10
 /** Limits the slow keys that are remembered; a forgotten one holds a quick slot once more. */
 const maxSlow = 10_000
+/** Sets how long a key rests after a drain that failed. */
+const restMilliseconds = 1_000
 
 interface Drain {
   readonly finished: Promise<void>
@@ -68,6 +70,8 @@ export class DeliveryLoop<Key> {
   readonly #slow = new Set<string>()
   /** Holds keys that backed off at the last poll. */
   #backingOff: ReadonlySet<string> = new Set()
+  /** Maps keys whose last drain failed to when they may drain again: a failure that lasts is no busy loop. */
+  readonly #resting = new Map<string, number>()
   #isStopping = false
 
   constructor(options: LoopOptions<Key>) {
@@ -104,7 +108,8 @@ export class DeliveryLoop<Key> {
     const startedAt = performance.now()
     const waiting = (await findWaiting()).map(each => ({ ...each, id: identify(each.key) }))
     if (stopping.aborted) return
-    const ready = waiting.filter(({ id, isBackingOff }) => !isBackingOff && !this.#draining.has(id))
+    const isResting = (id: string) => (this.#resting.get(id) ?? 0) > performance.now()
+    const ready = waiting.filter(({ id, isBackingOff }) => !isBackingOff && !this.#draining.has(id) && !isResting(id))
     for (const isSlow of [false, true]) {
       const chosen = ready.filter(({ id }) => this.#slow.has(id) === isSlow)
       for (const { key, id } of chosen.slice(0, Math.max(0, this.#countFree(isSlow)))) this.#start(key, id, isSlow)
@@ -128,7 +133,10 @@ export class DeliveryLoop<Key> {
 
   #start(key: Key, id: string, isSlow: boolean): void {
     const startedAt = performance.now()
-    const finished = this.#drain(key).then(() => {
+    const finished = this.#drain(key).then(isDrained => {
+      if (this.#resting.size >= maxSlow) this.#resting.clear()
+      if (isDrained) this.#resting.delete(id)
+      else this.#resting.set(id, performance.now() + restMilliseconds)
       if (this.#slow.size >= maxSlow) this.#slow.clear()
       this.#slow[this.#isSlow({ isSlow: false, startedAt }) ? 'add' : 'delete'](id)
       this.#draining.delete(id)
@@ -137,12 +145,15 @@ export class DeliveryLoop<Key> {
     this.#draining.set(id, { startedAt, isSlow, finished })
   }
 
-  async #drain(key: Key): Promise<void> {
+  /** Returns false if the drain failed. */
+  async #drain(key: Key): Promise<boolean> {
     const { logger, name, drain, describe } = this.#options
     try {
       await drain(key)
+      return true
     } catch (err) {
       logger.warn({ err, ...describe(key) }, `${name}.failed`)
+      return false
     }
   }
 }
