@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { bearerToken, isTenantId, readTenant, unauthenticated } from '@courier/shared/access/authenticate.ts'
 import { refusal } from '@courier/shared/edge/addresses.ts'
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
@@ -66,7 +65,7 @@ export const phoneRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (app, op
     const { code, device = null } = request.body
     if (!isTenantId.test(tenant)) throw invalid({ code: [useless] })
     const { token, expiresAt, person } = await inTenant(pool, tenant, async (tx: Tx) => {
-      const digest = hash('sha256', code, 'buffer')
+      const digest = hashToken(code)
       const [person] = await tx.rows<StaffRow>(claimLinkSql, [tenant, digest])
       if (!person) throw refusal(request, invalid({ code: [useless] }))
       const holder = { staff_name: person.name, staff_id: person.staff_id, from_login: true }

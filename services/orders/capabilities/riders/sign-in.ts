@@ -1,11 +1,11 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Staff } from '@courier/shared/access/staff.ts'
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { errorResponses, httpError, invalid, notFound } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { revokeToken } from '@courier/shared/postgres/tokens.ts'
+import { hashToken, revokeToken } from '@courier/shared/postgres/tokens.ts'
 import { orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
@@ -72,7 +72,7 @@ export const signInLinkRoutes: FastifyPluginAsyncTypebox<ActOptions> = async (ap
       if (!person) throw notFound('rider')
       refuseLink(person, staff)
       await audit(tx, tenant, actor, 'sign_in.offered', `staff ${params.rider_id}`)
-      const values = [tenant, hash('sha256', code, 'buffer'), params.rider_id, staff.name]
+      const values = [tenant, hashToken(code), params.rider_id, staff.name]
       return (await tx.rows<{ at: Date }>(insertLinkSql, values))[0]?.at.toISOString() ?? ''
     })
     const url = `${publicUrl.replace(/\/$/, '')}/rider/#/in/${tenant}/${code}`

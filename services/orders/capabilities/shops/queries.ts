@@ -2,6 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type Keyring, openAs, type Sealed, sealAs } from '@courier/shared/vault.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { type SecretRow, secretColumns, secretsIn } from '../feed/secrets.ts'
 import type { Said, ShopOrder } from './shop-order.ts'
 
 export const kinds = ['woocommerce', 'shopify'] as const
@@ -26,15 +27,12 @@ export interface Shop {
   readonly origin_city_id: number
   readonly weight: string | null
   readonly auto_book: string | null
+  /** null: the secret of the shop is not known yet. */
   readonly key_id: string | null
-  readonly sealed_secret: Buffer | null
-  readonly previous_key_id: string | null
-  readonly previous_secret: Buffer | null
 }
 
 const shopSql = `
-  select shop_id, merchant_id, business_id, kind, origin_city_id, weight, auto_book, key_id, sealed_secret,
-    case when previous_until > now() then previous_key_id end as previous_key_id, previous_secret
+  select shop_id, merchant_id, business_id, kind, origin_city_id, weight, auto_book, ${secretColumns}
   from shops where tenant_id = $1 and shop_id = $2
     and exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = shops.merchant_id and m.is_active)`
 
@@ -48,12 +46,9 @@ export const sealSecret = (keyring: Keyring, tenant: string, shopId: string, sec
 
 /** Opens the secrets of a shop, the newest first. Throws VaultError. */
 export const openSecrets = (keyring: Keyring, tenant: string, shop: Shop): string[] =>
-  [
-    { keyId: shop.key_id, sealed: shop.sealed_secret },
-    { keyId: shop.previous_key_id, sealed: shop.previous_secret },
-  ].flatMap(({ keyId, sealed }) =>
-    keyId !== null && sealed ? [openAs(keyring, reference(tenant, shop.shop_id), { keyId, sealed })] : [],
-  )
+  hasSecret(shop) ? secretsIn(shop).map(sealed => openAs(keyring, reference(tenant, shop.shop_id), sealed)) : []
+
+const hasSecret = (shop: Shop): shop is Shop & SecretRow => shop.key_id !== null
 
 /** Returns true if one of the secrets signed the bytes, as both shops sign: base64 of HMAC-SHA256. */
 export const isSigned = (bytes: Buffer, signature: string, secrets: readonly string[]): boolean => {

@@ -34,8 +34,10 @@ export const rotateShopSecrets = async (pool: pg.Pool, keyring: Keyring, by = op
 export const opensShopSecret = async (tx: Tx, tenant: string, keyring: Keyring): Promise<boolean | undefined> => {
   const newestSql = 'select * from shops where tenant_id = $1 and key_id = $2 limit 100'
   const rows = await tx.rows<Shop & object>(newestSql, [tenant, keyring.newest])
-  const opens = (shop: Shop) =>
-    tryOpen(() => openSecrets(keyring, tenant, { ...shop, previous_key_id: null })) !== undefined
+  const opens = (shop: Shop) => {
+    const newest = { ...shop, previous_key_id: null }
+    return tryOpen(() => openSecrets(keyring, tenant, newest)) !== undefined
+  }
   return rows.length > 0 ? rows.some(opens) : undefined
 }
 

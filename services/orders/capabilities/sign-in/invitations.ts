@@ -1,6 +1,7 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
+import { hashToken } from '@courier/shared/postgres/tokens.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { createTransport } from 'nodemailer'
 import type { Tx } from '../../core/database/tables.ts'
@@ -13,7 +14,6 @@ export interface Invited {
   readonly id: string
 }
 
-export const hashCode = (code: string): Buffer => hash('sha256', code, 'buffer')
 export const newCode = (): string => randomBytes(32).toString('base64url')
 
 /** Makes a code that sets a password once, within 72 hours; earlier ones of the person end. */
@@ -30,7 +30,7 @@ export const makeInvitation = async (
     `insert into invitations (tenant_id, hash, ${column}, is_recovery, made_by, expires_at)
     values ($1, $2, $3::bigint, $4, $5, now() + interval '${invitationHours} hours')
     returning expires_at as at`,
-    [tenant, hashCode(code), id, isRecovery, by.name],
+    [tenant, hashToken(code), id, isRecovery, by.name],
   )
   return { code, expires_at: row?.at.toISOString() ?? '' }
 }
@@ -49,7 +49,7 @@ export interface Invitation {
 
 /** Finds an unused invitation of an active person; `isUse` uses it. */
 export const findInvitation = async (tx: Tx, tenant: string, code: string, isUse: boolean) => {
-  const values = [tenant, hashCode(code)]
+  const values = [tenant, hashToken(code)]
   const [found] = await tx.rows<Invitation>(invitationSql, values)
   if (!found || !isUse) return found
   const { rowCount } = await tx.client.query(useSql, values)

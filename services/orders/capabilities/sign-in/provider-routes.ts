@@ -6,6 +6,7 @@ import { Limit, limitRequests } from '@courier/shared/edge/limits.ts'
 import { httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
+import { hashToken } from '@courier/shared/postgres/tokens.ts'
 import { closed, component } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
@@ -17,7 +18,7 @@ import { nameActor } from '../../core/access/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { openErrors, type Side, sides, tenantHeader } from './entry-routes.ts'
 import { findSubject } from './find-subject.ts'
-import { findPage, hashCode, newCode, type Pages } from './invitations.ts'
+import { findPage, newCode, type Pages } from './invitations.ts'
 import { describeError, type ProviderClient, SignInError } from './provider-client.ts'
 
 const minutes = 10
@@ -129,7 +130,7 @@ const start = async (
     request.headers.origin,
   )
   await inTenant(pool, tenant, (tx: Tx) =>
-    tx.client.query(beginSql, [tenant, hashCode(secret), id, hashCode(browser), flow.verifier, flow.nonce, page]),
+    tx.client.query(beginSql, [tenant, hashToken(secret), id, hashToken(browser), flow.verifier, flow.nonce, page]),
   )
   return { url, browser }
 }
@@ -142,7 +143,7 @@ const beginSql = `
 
 /** Takes what a state began, once. */
 const claim = async ({ pool }: ProviderOptions, tenant: string, secret: string): Promise<Begun | undefined> =>
-  (await inTenant(pool, tenant, (tx: Tx) => tx.rows<Begun>(claimSql, [tenant, hashCode(secret)])))[0]
+  (await inTenant(pool, tenant, (tx: Tx) => tx.rows<Begun>(claimSql, [tenant, hashToken(secret)])))[0]
 
 const claimSql = `
   delete from provider_sign_ins
@@ -167,7 +168,7 @@ const comeBack = async (
       const id = await findSubject(tx, tenant, client.provider, identity)
       const ids = client.provider.for === 'staff' ? [id, null] : [null, id]
       const { provider, browser_hash, page } = begun
-      await tx.client.query(foundSql, [tenant, hashCode(code), provider, browser_hash, page, ...ids])
+      await tx.client.query(foundSql, [tenant, hashToken(code), provider, browser_hash, page, ...ids])
     })
     return `provider/${tenant}/${code}`
   } catch (error) {
@@ -197,7 +198,7 @@ const finish = (
       `delete from provider_sign_ins where tenant_id = $1 and hash = $2 and browser_hash = $3
         and ${kind === 'staff' ? 'staff_id' : 'person_id'} is not null and expires_at > now()
       returning coalesce(staff_id, person_id)::text as id`,
-      [tenant, hashCode(code), hashCode(browser)],
+      [tenant, hashToken(code), hashToken(browser)],
     )
     if (!found) return undefined
     const requestId = request.id
