@@ -50,6 +50,9 @@ interface Seen {
   readonly urls: string[]
 }
 
+/** Is what the console asks of orders before anybody signs in: it learns from the 404 that passwords are all. */
+export const isAskedInVain = (url: string): boolean => url.endsWith('/api/staff/sign-in/methods')
+
 /** Opens a page of the console that records its problems and requests. */
 export const openConsole = async (
   t: Test,
@@ -63,9 +66,7 @@ export const openConsole = async (
   const [problems, urls]: [string[], string[]] = [[], []]
   page.on('pageerror', error => problems.push(error.message))
   page.on('console', message => {
-    // Where orders leaves sign-in out, the console learns so from a 404.
-    const isKnown = message.location().url.endsWith('/api/staff/sign-in/methods')
-    if (message.type() === 'error' && !isKnown) problems.push(message.text())
+    if (message.type() === 'error' && !isAskedInVain(message.location().url)) problems.push(message.text())
   })
   page.on('dialog', dialog => {
     problems.push(`dialog ${dialog.message()}`)

@@ -4,11 +4,8 @@ import t from 'tap'
 import { capabilities as ofNotifier } from '../services/notifier/capabilities.ts'
 import { capabilities as ofOrders } from '../services/orders/capabilities.ts'
 import { launchBrowser, showScreen } from './browser.ts'
-import { openConsole, signIn, startConsole } from './console.ts'
+import { isAskedInVain, openConsole, signIn, startConsole } from './console.ts'
 import { chooseOrigin, fillParcel, openDesk, uploadRows } from './desk.ts'
-
-/** Is what the console asks of orders before anybody signs in: it learns from the 404 that passwords are all. */
-const isAskedInVain = (text: string) => text.endsWith('/api/staff/sign-in/methods')
 
 /** Starts both services with the named capabilities; lists responses that are no success. */
 const start = async (t: Test, named: string, namedOfNotifier = named) => {

@@ -39,8 +39,7 @@ t.test('2,000 orders, repeated and out of order while the service is killed, are
   const call = async (path: string, body: object) => {
     const options = { method: 'POST', headers, body: JSON.stringify(body) }
     const response = await fetch(`${orders.url}/api/public/merchant${path}`, options)
-    // biome-ignore lint/suspicious/noExplicitAny: a response may have any shape
-    return (await response.json()) as any
+    return (await response.json()) as { data: { id: string; url: string } }
   }
   const asked = { kind: 'woocommerce', name: 'Shoes', merchant_business_id: 7290, origin_city_id: 1500, weight: 1 }
   const { data: shop } = await call('/shop', { ...asked, auto_book: 'key_2' })
