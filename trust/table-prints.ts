@@ -37,7 +37,8 @@ export const fingerprintRows = async (rows: Rows, tenant: string): Promise<Map<u
   const prints = tables.map(
     table =>
       `select '${table}' as name, md5(string_agg(row, '|' order by row)) as print
-        from ${table} t, lateral (select (to_jsonb(t) - array[${unwatchedColumns}])::text as row) as text where tenant_id = $1 ${others[table] ?? ''}`,
+        from ${table} t, lateral (select (to_jsonb(t) - array[${unwatchedColumns}])::text as row) as text
+        where tenant_id = $1 ${others[table] ?? ''}`,
   )
   return new Map((await rows(prints.join(' union all '), [tenant])).map(({ name, print }) => [name, print]))
 }

@@ -316,7 +316,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       const isValued = random() < 0.5
       const body = { waybill_number: parcel.waybill, amount: 12.34, reason: 'x', delivered_reason: 'x' }
       const { status } = await post('/compensation', { ...body, ...(isValued && { value_reason: 'x' }) })
-      // Amounts that settlements added count, too.
+      // A settlement may have compensated it, too.
       const isWithinCod = sum([parcel.compensation, parcel.settled, 12.34]) <= parcel.cod
       // A correction may have compensated it before.
       const isBefore = parcel.isCompensated || parcel.compensation > 0
