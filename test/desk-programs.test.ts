@@ -27,6 +27,8 @@ if (browser) {
     await showDesk(t, page, 'webhooks')
     await showInLanguages(t, page, 'webhooks', 'td a')
     await page.getByRole('link', { name: receiver.url }).click()
+    // The list has boxes with the same names, which its page shows until the webhook's page is drawn.
+    await page.getByRole('button', { name: 'Save the change' }).waitFor()
     t.equal(await page.getByLabel('order.created').isChecked(), true)
     t.equal(await page.getByLabel('order.edited').isChecked(), false)
     await page.getByRole('button', { name: 'Send a test' }).click()
