@@ -1,9 +1,14 @@
+import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import type { Capability } from '../../capability.ts'
 import { findPrinter } from '../labels/printer.ts'
 import { addressOfBooking } from './addresses.ts'
 import { merchantPickupRoutes } from './merchant-routes.ts'
 import { staffPickupRoutes } from './staff-routes.ts'
 import { merchantTicketRoutes, staffTicketRoutes } from './tickets.ts'
+
+/** Sets how long merchants read pickups that ended, with their receipts, and closed messages. */
+const keptDays = 400
+const isOld = (ended: string): string => `${ended} < now() - make_interval(days => ${keptDays})`
 
 /** Lets merchants ask for pickups, which staff count, and write to the company (docs/merchants/pickups.md). */
 export const pickups: Capability = {
@@ -17,4 +22,5 @@ export const pickups: Capability = {
     }
   },
   booking: addressOfBooking,
+  housekeeping: [deleteWhere('pickups', isOld('ended_at')), deleteWhere('tickets', isOld('closed_at'))],
 }

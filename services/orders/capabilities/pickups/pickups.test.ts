@@ -1,7 +1,9 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { deactivateStaff } from '../../core/access/staff-commands.ts'
 import { ridersFixture } from '../../test/riders-fixture.ts'
 import { batch, order, shortStatuses, tenantFile } from '../../test/tenant.ts'
+import { pickups as capability } from './capability.ts'
 
 const fixture = await ridersFixture(t)
 const { make, makeOfBooks, move, cancel, get, request, staffPost, staffGet, readFacts, rows, bulk } = fixture
@@ -294,4 +296,20 @@ t.test('two members of staff end a pickup at once: one does', async t => {
   ])
   t.strictSame(ends.map(({ status }) => status).filter(status => status === 200).length, 1)
   t.ok(ends.every(({ status }) => [200, 422].includes(status)))
+})
+
+t.test('pickups that ended and closed messages are deleted after 400 days; open ones stay', async t => {
+  const pickups = []
+  for (const _ of [0, 1, 2]) pickups.push((await ask({ parcels: 1 })).body.data.id)
+  const tickets = []
+  for (const subject of ['old', 'new', 'open'])
+    tickets.push((await post('/ticket', { ticket_type_id: 2, subject })).body.data.id)
+  for (const id of pickups.slice(0, 2)) await staffPost(`/pickup/${id}/missed`, { reason: 'Closed' })
+  for (const id of tickets.slice(0, 2)) await staffPost(`/ticket/${id}/close`, {})
+  await rows(`update pickups set ended_at = now() - interval '401 days' where pickup_id = $1`, pickups.slice(0, 1))
+  await rows(`update tickets set closed_at = now() - interval '401 days' where ticket_id = $1`, tickets.slice(0, 1))
+  for (const remove of capability.housekeeping ?? []) t.equal(await inTenant(pool, tenant, tx => remove(tx, tenant)), 1)
+  const left = async (path: string, ids: number[]) =>
+    (await staffGet(path)).body.data.filter((row: { id: number }) => ids.includes(row.id)).length
+  t.strictSame([await left('/pickup', pickups), await left('/ticket', tickets)], [2, 2])
 })
