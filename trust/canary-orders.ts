@@ -134,7 +134,7 @@ const runPickup = async ({ send }: Observed, canaries: Canaries): Promise<void> 
 }
 
 /** Gives a merchant a bank account, with valid and invalid requests. */
-const runMoney = async ({ send }: Observed, { bankAccount, name, remark }: Canaries, token: string): Promise<void> => {
+const runMoney = async ({ send }: Observed, { bankAccount, name }: Canaries, token: string): Promise<void> => {
   const account = '/api/staff/merchant/1/bank-account'
   const headers = { authorization: `Bearer ${token}` }
   const details = { bank: 'Bank of Ceylon', branch: 'Galle', holder: 'Lanka Shoes', number: bankAccount }
@@ -142,7 +142,6 @@ const runMoney = async ({ send }: Observed, { bankAccount, name, remark }: Canar
   for (const wrong of [{ number: [bankAccount] }, { bank: `${name}\0` }, { number: `${bankAccount}!` }])
     await send('POST', account, { ...details, ...wrong }, headers)
   await send('GET', account, undefined, headers)
-  await send('POST', '/api/public/merchant/bank-account/object', { version: 1, reason: remark })
 }
 
 /** Logs a member of staff in, first with wrong data, and tries operations beyond the role. Returns the token. */
@@ -215,7 +214,10 @@ const runRiders = async ({ send, command }: Observed, canaries: Canaries, token:
   return { riderToken, linkCode }
 }
 
-/** Adds a person of a merchant who logs in and books, and tries to add one with wrong data. Returns the token. */
+/**
+ * Adds a person of a merchant who logs in and books, and one who objects to its bank account, also with wrong data.
+ * Returns the token of the first.
+ */
 const runPeople = async ({ send }: Observed, canaries: Canaries): Promise<string> => {
   const { password, staffName: name, appSecret } = canaries
   const merchant = '/api/public/merchant'
@@ -238,6 +240,12 @@ const runPeople = async ({ send }: Observed, canaries: Canaries): Promise<string
   await send('GET', `${merchant}/user/get-current`, undefined, headers)
   await send('POST', `${merchant}/person`, person, headers)
   await send('POST', path, makeBatch(canaries), headers)
+  const second = { ...person, email: `second.${person.email}`, role: 'owner' }
+  await send('POST', `${merchant}/person`, second, owner.headers)
+  const objecting = await logIn(second.email)
+  const objection = { version: 1, reason: canaries.remark }
+  for (const wrong of [{ version: name }, {}])
+    await send('POST', `${merchant}/bank-account/object`, { ...objection, ...wrong }, objecting.headers)
   return token
 }
 

@@ -46,6 +46,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.orders.description': ['description'],
   'orders.orders.remark': ['remark'],
   'orders.bank_accounts.changed_by': ['staffName'],
+  'orders.bank_accounts.objected_by': ['staffName'],
   'orders.bank_accounts.objection': ['remark'],
   'orders.order_edits.previous': ['name', 'address', 'phone', 'secondaryPhone', 'email', 'description'],
   'orders.customer_actions.detail': ['address'],
