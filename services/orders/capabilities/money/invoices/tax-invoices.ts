@@ -28,6 +28,8 @@ export const draftNotes = async (tx: Tx, draft: Draft): Promise<Made[]> => {
     const clock = await readClock(tx, tenant)
     const values = [tenant, merchant_id, clock.journalId, until, invoice_id]
     const { rows } = await tx.client.query(takeCorrectionsSql, values)
+    // Another request may take the corrections first.
+    if (rows[0].parcels === 0) continue
     const kind = rows[0].charges_due < 0 ? 'credit_note' : 'debit_note'
     made.push(await insertDraft(tx, draft, clock, kind, rows[0], invoice_id))
   }

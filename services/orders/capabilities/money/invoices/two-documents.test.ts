@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { startTwo } from '../test/two-documents.ts'
 
 t.test('a merchant with more charges than COD gets its tax invoice; the rest is set off later', async t => {
   const { deliver, make, post, refused, read, pay, today, get, giveBack } = await startTwo(t)

@@ -124,17 +124,21 @@ const insertSql = `
     made_at, state)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'waiting') returning entry_id::float8`
 
-/** Refuses an entry that is booked already, or that takes more from an account than it holds. */
+/**
+ * Refuses an entry that is booked already, or that takes more from an account than it holds; what entries of its kind
+ * booked may be taken back.
+ */
 const refuseEntry = async (tx: Tx, tenant: string, { kind, debit, credit, amount, bank_reference }: Entry) => {
   const { rows: same } = await tx.client.query(sameSql, [tenant, kind, bank_reference, debit])
   if (same[0])
     return refuse('bank_reference', `The reference ${bank_reference} has the entry ${same[0].entry_id} of this kind.`)
   const account = credit === 'cash_differences' ? credit : kind.endsWith('_remitted') ? debit : undefined
   if (!account) return undefined
-  const { rows } = await tx.client.query(balanceSql, [tenant, account])
+  const { rows } = await tx.client.query(balanceSql, [tenant, account, kind])
   const balance: number = account === debit ? -rows[0].balance : rows[0].balance
   const isRefund = account === debit && amount < 0
-  return isRefund || (Math.sign(amount) === Math.sign(balance) && Math.abs(amount) <= Math.abs(balance))
+  const isWithin = (most: number) => Math.sign(amount) === Math.sign(most) && Math.abs(amount) <= Math.abs(most)
+  return isRefund || isWithin(balance) || isWithin(-rows[0].of_kind)
     ? undefined
     : refuse('amount', `The account ${account} holds ${balance + 0}: the amount is at most that.`)
 }
@@ -144,7 +148,9 @@ const sameSql = `select entry_id from bank_entries where tenant_id = $1 and kind
 
 const balanceSql = `
   select (${foldedBalanceSql('$2::text')} + coalesce(sum(case debit when $2 then amount else -amount end), 0))::float8
-    as balance
+    as balance,
+    (select coalesce(sum(amount), 0)::float8 from bank_entries where tenant_id = $1 and kind = $3 and state = 'approved')
+      as of_kind
   from ledger_transfers where tenant_id = $1 and $2 in (debit, credit) and booked_on > ${lastFoldedSql}`
 
 const book = async (tx: Tx, tenant: string, id: number | string, by: string | null) => {

@@ -182,6 +182,30 @@ t.test('entries of the bank are refused that the books contradict', async t => {
   t.match((await refused('/ledger/bank-entry/999/approve', {}, second)) ?? 'unknown', 'unknown')
 })
 
+t.test('the opposite of an entry corrects it, of cash too', async t => {
+  const { refused, deliver, handOver, post, second, staffGet } = await start(t)
+  await deliver('DM98000031', 1000)
+  await handOver(1000)
+  const short = { account: 'cash_differences', amount: 100 }
+  await post('/cash/deposit', { amount: 900, bank_reference: 'D', difference: short })
+  const enter = (kind: string, amount: number, bank_reference?: string) =>
+    post('/ledger/bank-entry', { kind, amount, bank_reference, reason: 'As on the statement' })
+  const readMissing = async () => {
+    const { data } = (await staffGet('/ledger/accounts')).body
+    return data.find(({ account }: { account: string }) => account === 'cash_differences').balance
+  }
+  await enter('cash_found', 60, 'K1')
+  const more = { kind: 'cash_found', amount: -60.01, bank_reference: 'K2', reason: 'Wrong' }
+  t.match(await refused('/ledger/bank-entry', more), { amount: [/cash_differences holds 40/] })
+  await enter('cash_found', -60, 'K2')
+  t.equal(await readMissing(), 100)
+  for (const amount of [100, -100]) {
+    const { entry_id } = await enter('cash_written_off', amount)
+    await post(`/ledger/bank-entry/${entry_id}/approve`, {}, second)
+  }
+  t.equal(await readMissing(), 100)
+})
+
 t.test('under four_eyes each entry waits for a second person; what changed meanwhile is refused', async t => {
   const { refused, deliver, post, second, audit, staffGet } = await start(t, { four_eyes: true })
   await deliver('DM98000021', 1000)

@@ -1,14 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { launch } from '../../../../../dev/service-process.ts'
 import { connectTo } from '../../../../../dev/test-database.ts'
-import { serviceToken } from '../../../test/build.ts'
 import { ordersFixture } from '../../../test/orders-fixture.ts'
 import { preparePayer } from '../../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
-
-const key = Buffer.alloc(32, 5).toString('base64')
+import { startService } from '../test/service.ts'
 
 t.test('a process killed in or after each step of a pay run leaves all of the step or none, and pays once', async t => {
   const fixture = await ordersFixture(t, {
@@ -31,25 +28,9 @@ t.test('a process killed in or after each step of a pay run leaves all of the st
   }
   const owner = await connectTo(t, database.superuserUrl)
   const start = async () => {
-    const service = launch(t, 'services/orders/main.ts', {
-      ...{ ORDERS_DATABASE_URL: database.url, ORDERS_MIGRATE_DATABASE_URL: database.ownerUrl, ORDERS_PORT: '0' },
-      ...{ SERVICE_TOKEN: serviceToken, WEBHOOK_KEYS: `test:${key}` },
-    })
-    const address = await service.listening()
-    const post = async (path: string, body: object, who: 'maker' | 'second', key: string) => {
-      const headers = {
-        ...{ authorization: `Bearer ${tokens[who]}`, 'x-tenant': 'demo', 'content-type': 'application/json' },
-        'idempotency-key': key,
-      }
-      const response = await fetch(`${address}/api/staff${path}`, {
-        ...{ method: 'POST', headers, body: JSON.stringify(body) },
-      })
-      return { status: response.status, text: await response.text() }
-    }
-    const kill = async () => {
-      service.child.kill('SIGKILL')
-      await service.ended
-    }
+    const { send, kill } = await startService(t, database)
+    const post = (path: string, body: object, who: 'maker' | 'second', key: string) =>
+      send('POST', path, body, tokens[who], key)
     return { post, kill }
   }
   /** Describes all that a step may change. */
