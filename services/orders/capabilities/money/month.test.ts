@@ -148,7 +148,7 @@ const chargePaper = (month: Month, shop: Shop, document: string, no: string): Pa
   return { sums: { taxable, tax, charges_due: due, total: 0, set_off: 0 }, rows, printed }
 }
 
-/** Sets credit notes off, then the oldest tax invoices, as far as the COD reaches; the second shop pays those itself. */
+/** Sets credit notes off, then the oldest tax invoices, as far as the COD reaches. The second shop pays invoices. */
 const remittancePaper = (month: Month, shop: Shop): Paper => {
   const { word, currency, shops, bank, round } = month
   const rows = shop.paid.splice(0)

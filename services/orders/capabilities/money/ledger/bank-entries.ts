@@ -149,8 +149,8 @@ const sameSql = `select entry_id from bank_entries where tenant_id = $1 and kind
 const balanceSql = `
   select (${foldedBalanceSql('$2::text')} + coalesce(sum(case debit when $2 then amount else -amount end), 0))::float8
     as balance,
-    (select coalesce(sum(amount), 0)::float8 from bank_entries where tenant_id = $1 and kind = $3 and state = 'approved')
-      as of_kind
+    (select coalesce(sum(amount), 0)::float8 from bank_entries
+      where tenant_id = $1 and kind = $3 and state = 'approved') as of_kind
   from ledger_transfers where tenant_id = $1 and $2 in (debit, credit) and booked_on > ${lastFoldedSql}`
 
 const book = async (tx: Tx, tenant: string, id: number | string, by: string | null) => {
