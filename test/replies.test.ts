@@ -19,7 +19,7 @@ const start = async (t: Test, file?: TenantFile) => {
   let client: OrdersClient | undefined
   const late: OrdersClient = {
     find: (...of) => client?.find(...of) ?? Promise.resolve({ kind: 'unavailable' }),
-    act: of => client?.act(of) ?? Promise.resolve({ kind: 'unavailable' }),
+    post: async (...of) => client?.post(...of),
     findStaff: async () => ({ kind: 'found', now: 0, holders: [] }),
   }
   const notifier = await prepareWith(t, late)

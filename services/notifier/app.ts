@@ -57,12 +57,16 @@ export const createNotifier = async (options: NotifierOptions) => {
   })
   watchPool(pool, registry)
   watchFixes(pool, registry)
-  registerGauges(pool, registry)
 
   const tokens = createTokenKeeper(pool, keyring)
   const syncChannel = createSyncChannel(pool, tokens, options.api)
   const { syncDue, syncLacking } = createCatalogueSyncs(pool, logger, syncChannel)
   const loaded = [...(options.capabilities ?? (await loadCapabilities(capabilities, 'all'))).values()]
+  registerGauges(
+    pool,
+    registry,
+    loaded.map(({ gauges }) => gauges),
+  )
   const housekeeping = loaded.flatMap(capability => capability.housekeeping ?? [])
   const admissions = loaded.flatMap(({ admission }) => admission ?? [])
   const points = loaded.flatMap(({ events }) => events ?? [])
@@ -71,12 +75,14 @@ export const createNotifier = async (options: NotifierOptions) => {
   const poll: Core['poll'] = (name, everySeconds, run) =>
     pollWorker({ name, everySeconds, run, logger, onFailure: counters.countFailure })
   const contents = loaded.flatMap(({ content }) => content ?? [])
-  const taking = { admissions, contents, channelPoints, housekeeping, poll }
+  const webhookPoints = loaded.flatMap(({ webhooks }) => webhooks ?? [])
+  const onMoved = webhookPoints.flatMap(point => point.onMoved ?? [])
+  const taking = { admissions, contents, onMoved, channelPoints, housekeeping, poll }
   const coreWorkers = createWorkers({ ...options, tokens, keys, counters, syncDue, ...taking })
   const onQueued = () => coreWorkers.queue.wake()
   const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes, publicUrl, serviceToken } = options
   const messaging = { pool, orders, syncLacking, product: options.api.product, maxMessages, maxBodyBytes }
-  const core: Core = { ...messaging, keyring, logger, counters, points, poll, api: options.api, publicUrl, onQueued }
+  const core: Core = { ...messaging, keyring, logger, registry, points, poll, api: options.api, publicUrl, onQueued }
   const started = loaded.flatMap(capability => capability.start?.(core) ?? [])
 
   await app.register(async webhooks => {
@@ -84,7 +90,7 @@ export const createNotifier = async (options: NotifierOptions) => {
     await webhooks.register(webhookRoutes, {
       pool,
       keyring,
-      points: loaded.flatMap(({ webhooks }) => webhooks ?? []),
+      points: webhookPoints,
       listAppSecrets: createAppSecretLister(keyring),
       strangersPerMinute: options.addressLimits?.refusals,
       onReleased: onQueued,

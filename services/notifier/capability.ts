@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
 import type { ChannelPoint } from './core/channels/channel-point.ts'
 import type { EventPoint } from './core/events/process.ts'
 import type { WaybillDependencies } from './core/messages/about-waybill.ts'
@@ -15,7 +16,7 @@ import type { WebhookPoint } from './core/platform-webhooks/webhook-point.ts'
 import type { FilePart } from './core/provisioning/file-part.ts'
 import type { Admission } from './core/sending/admission.ts'
 import type { ContentPoint } from './core/sending/sender.ts'
-import type { Counters } from './metrics.ts'
+import type { Gauges } from './metrics.ts'
 
 /**
  * Describes a capability: a folder that a setting leaves out, which the core does not know. It may meet the core here
@@ -43,6 +44,8 @@ export interface Capability {
    * when they are registered: commands load capabilities too, and would pay for them.
    */
   readonly start?: (core: Core) => Started
+  /** Adds gauges, which the read of the metrics measures with those of the core. */
+  readonly gauges?: Gauges
   /** Deletes expired rows of a tenant, each in a transaction of its own, with those of the core. */
   readonly housekeeping?: readonly DeleteExpired[]
   /** Adds operator's commands, whose actions import what is slow. */
@@ -67,7 +70,7 @@ export interface Core extends WaybillDependencies {
   readonly keyring: Keyring
   readonly api: MessagingApi
   readonly logger: Logger
-  readonly counters: Counters
+  readonly registry: Registry
   /** Holds the points of all capabilities at which they take part in events. */
   readonly points: readonly EventPoint[]
   /** Creates a worker that runs now and again, and counts its failures. */

@@ -8,6 +8,7 @@ import type { ChannelPoint } from './core/channels/channel-point.ts'
 import type { KeyCheck } from './core/channels/check-keys.ts'
 import { proveDue, readDue } from './core/channels/prove.ts'
 import type { TokenKeeper } from './core/channels/secrets.ts'
+import type { OnMoved } from './core/conversations/identities.ts'
 import type { MessagingApi } from './core/messaging-api/client.ts'
 import type { OrdersClient } from './core/orders-client/orders-client.ts'
 import type { Admission } from './core/sending/admission.ts'
@@ -41,6 +42,7 @@ interface WorkerOptions extends Engine {
   readonly syncDue: () => Promise<void>
   readonly admissions: readonly Admission[]
   readonly contents: readonly ContentPoint[]
+  readonly onMoved: readonly OnMoved[]
   readonly channelPoints: readonly ChannelPoint[]
   readonly housekeeping: readonly DeleteExpired[]
 }

@@ -10,7 +10,7 @@ export const serviceToken = 'a-service-token-of-tests'
 
 const unavailable: OrdersClient = {
   find: async () => ({ kind: 'unavailable' }),
-  act: async () => ({ kind: 'unavailable' }),
+  post: async () => undefined,
   findStaff: async () => ({ kind: 'found', now: 0, holders: [] }),
 }
 

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../core/catalogue/catalogue.ts'
-import { type City, CityIndex } from '../core/catalogue/cities.ts'
+import { CityIndex } from '../core/places/cities.ts'
+import type { City } from '../core/places/city.ts'
 import { RateCard } from '../core/catalogue/rate-card.ts'
 import { WaybillFormat } from '../core/catalogue/waybill-format.ts'
 

@@ -21,5 +21,15 @@ export const costs: Capability = {
     absent: { cost: null },
   },
   file: costsPart,
+  gauges: {
+    budgets_nearly_used_up: [
+      "Tenants whose spending this month has reached their budget's share for a warning, or all of it.",
+      '(select count(warned_at)::integer from budgets)',
+    ],
+    budgets_used_up: [
+      'Tenants whose marketing messages wait, because the budget of the month is used up.',
+      '(select count(paused_at)::integer from budgets)',
+    ],
+  },
   housekeeping: [deleteWhere('message_prices', "priced_at < now() - interval '25 months'", 'for update skip locked')],
 }

@@ -2,10 +2,12 @@ import { isStatusEvent } from '@courier/shared/contract/order-events.ts'
 import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import type { Capability } from '../../capability.ts'
 import type { EventPoint } from '../../core/events/process.ts'
+import { maxCounted, selectCount } from '../../core/messages/summary.ts'
+import { capped, createCounter, oldest } from '../../metrics.ts'
 import { sealActions } from './button-token.ts'
 import { deliverActions } from './deliver-actions.ts'
 import { takePresses } from './presses.ts'
-import { findPressedNumbers } from './queries.ts'
+import { findPressedNumbers, moveAsked } from './queries.ts'
 
 /** Finds the number on which each request was made, for the decisions about customers' requests. */
 const findNumbers: EventPoint['findNumbers'] = (tx, tenant, events) => {
@@ -16,9 +18,13 @@ const findNumbers: EventPoint['findNumbers'] = (tx, tenant, events) => {
   return findPressedNumbers(tx, tenant, wanted)
 }
 
+const help = 'Actions of customers by outcome; expired: orders did not respond for three days.'
+const waitingActions = 'customer_actions where outcome is null'
+
 /** Seals actions into buttons, which alone act; stores what customers press, and delivers it to orders. */
 export const customerActions: Capability = {
-  start: ({ pool, logger, orders, points, onQueued, poll, counters: { countActions: onOutcome } }) => {
+  start: ({ pool, logger, registry, orders, points, onQueued, poll }) => {
+    const onOutcome = createCounter(registry, 'customer_actions_total', 'outcome', help)
     const deliver = () => deliverActions({ pool, logger, orders, points, onQueued, onOutcome })
     const worker = poll('actions.delivery', 1, deliver)
     return {
@@ -29,9 +35,19 @@ export const customerActions: Capability = {
       },
     }
   },
-  webhooks: { begin: takePresses },
+  webhooks: { begin: takePresses, onMoved: moveAsked },
   content: { seal: sealActions },
   events: { findNumbers },
+  gauges: {
+    customer_actions_waiting: [
+      `Actions of customers to which orders has not responded, ${capped}`,
+      selectCount(waitingActions),
+    ],
+    customer_actions_age_seconds: [
+      'Age of the oldest such action; 0 if there is none.',
+      oldest('created_at', `(select created_at from ${waitingActions} limit ${maxCounted}) waiting`),
+    ],
+  },
   // The row outlives its button by far, since it keeps the button from acting again.
   housekeeping: [deleteWhere('customer_actions', "created_at < now() - interval '90 days'", 'for update skip locked')],
 }

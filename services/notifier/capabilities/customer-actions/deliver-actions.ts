@@ -1,7 +1,8 @@
-import type { CustomerActionResults } from '@courier/shared/contract/customer-actions.ts'
+import { CustomerActionResults, type CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant, retryDeadlocks } from '@courier/shared/postgres/database.ts'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../../core/database/tables.ts'
@@ -37,7 +38,7 @@ export const deliverActions = async (options: ActionDeliveryOptions): Promise<bo
  * Delivers actions together, then each alone if orders refused or failed. Returns false if orders may be unavailable.
  */
 const deliver = async (options: ActionDeliveryOptions, tenant: string, actions: readonly WaitingAction[]) => {
-  const response = await options.orders.act({ tenant, actions: actions.map(toRequest) })
+  const response = await act(options, { tenant, actions: actions.map(toRequest) })
   if ((response.kind === 'refused' || response.kind === 'failed') && actions.length > 1) {
     let isAvailable = false
     for (const action of actions) if (await deliver(options, tenant, [action])) isAvailable = true
@@ -48,6 +49,26 @@ const deliver = async (options: ActionDeliveryOptions, tenant: string, actions: 
   const missing = actions.filter(({ id }) => !results.some(result => result.id === id)).map(({ id }) => id)
   if (missing.length > 0) await postpone(options, tenant, missing, response.kind)
   return response.kind !== 'unavailable' && response.kind !== 'failed'
+}
+
+const check = TypeCompiler.Compile(CustomerActionResults)
+/** Lists the statuses that blame the request itself, not its token, its time or its rate. */
+const refusals = [400, 413, 415, 422]
+
+/** A repetition after `refused` fails too; one action may cause `failed`; `unknown`: orders lacks the tenant. */
+type ActedOn =
+  | { kind: 'done'; results: CustomerActionResults['data'] }
+  | { kind: 'refused' | 'failed' | 'unknown' | 'unavailable' }
+
+/** Delivers actions; each takes effect once, however often it is delivered. Counts an invalid response as none. */
+const act = async ({ orders, logger }: ActionDeliveryOptions, actions: CustomerActions): Promise<ActedOn> => {
+  const response = await orders.post('/internal/customer-actions', actions)
+  if (!response) return { kind: 'unavailable' }
+  const { status, body } = response
+  if (status === 200 && check.Check(body)) return { kind: 'done', results: body.data }
+  logger.warn({ status }, 'orders.response_invalid')
+  if (refusals.includes(status)) return { kind: 'refused' }
+  return { kind: status === 404 ? 'unknown' : status >= 500 ? 'failed' : 'unavailable' }
 }
 
 /** Omits an address that we refuse: orders would store it. */

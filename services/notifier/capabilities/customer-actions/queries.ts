@@ -2,6 +2,7 @@ import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts
 import { query } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { Person } from '../../core/conversations/conversation.ts'
+import type { OnMoved } from '../../core/conversations/identities.ts'
 import { identifyRecipients } from '../../core/conversations/phone-number.ts'
 import { prepared, type Tx } from '../../core/database/tables.ts'
 import type { ActionButton } from './button-token.ts'
@@ -53,6 +54,13 @@ export const renewPresses = async (tx: Tx, presses: readonly Press[]): Promise<v
     ) given
     where a.tenant_id = given.tenant and a.action_id = given.id and a.outcome = 'asked'
       and a.happened_at < given.at`.execute(tx)
+}
+
+/** Moves the presses and addresses of people, which decide what their next text means. */
+export const moveAsked: OnMoved = async (tx, moves) => {
+  for (const { tenant, from, to } of moves)
+    await query(tx)`update customer_actions set recipient = ${to}
+      where tenant_id = ${tenant} and recipient = ${from} and action = 'change_address'`
 }
 
 export interface Written extends Person {

@@ -3,7 +3,6 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { listMissingFixes } from '@courier/shared/security-fixes.ts'
 import { judgeNumber, judgeToken, wordFailure } from '../../core/channels/health.ts'
 import { type ChannelDependencies, createAppSecretLister } from '../../core/channels/secrets.ts'
-import { findSilentSince } from '../../core/channels/silent.ts'
 import { noToken, readWithToken } from '../../core/channels/view.ts'
 import { findTenant } from '../../core/conversations/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
@@ -28,7 +27,7 @@ import {
   judgeUpdates,
   type Line,
 } from './lines.ts'
-import { countRules, findSignals, listUnapproved } from './queries.ts'
+import { countRules, findSignals, findSilentSince, listUnapproved } from './queries.ts'
 import { judgeVersion } from './version.ts'
 
 export interface DoctorDependencies extends Pick<ChannelDependencies, 'pool' | 'keyring' | 'api'> {

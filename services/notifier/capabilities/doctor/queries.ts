@@ -1,4 +1,6 @@
 import { query } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
+import { silentSinceSql } from '../../core/channels/silent.ts'
 import type { Tx } from '../../core/database/tables.ts'
 
 export interface Signals {
@@ -35,4 +37,12 @@ export const countRules = async (tx: Tx, tenant: string): Promise<number> => {
   const rows = await query<{ count: number }>(tx)`
     select count(*)::integer as count from rules where tenant_id = ${tenant} and template <> ''`
   return rows[0]?.count ?? 0
+}
+
+/** Returns since when a number of the tenant gets no statuses; null if it does, or sends nothing. */
+export const findSilentSince = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Date | null> => {
+  const rows = await query<{ since: Date | null }>(tx)`
+    select (${sql.raw(silentSinceSql)}) as since from channels c
+    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}`
+  return rows[0]?.since ?? null
 }

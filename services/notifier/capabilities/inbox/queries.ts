@@ -5,6 +5,20 @@ import type { Owner, Person } from '../../core/conversations/conversation.ts'
 import { findNumber } from '../../core/conversations/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 
+export interface Name {
+  readonly userId: string | null
+  readonly username: string | null
+}
+
+/** Finds the newest user id and username of each of these recipients. */
+export const findNames = async (tx: Tx, tenant: string, recipients: readonly string[]): Promise<Map<string, Name>> => {
+  const rows = await query<Name & { recipient: string }>(tx)`
+    select distinct on (recipient) recipient, user_id as "userId", username from identities
+    where tenant_id = ${tenant} and recipient = any(${recipients.map(identifyPerson)}::text[])
+    order by recipient, seen_at desc`
+  return new Map(rows.map(({ recipient, ...name }) => [recipient, name]))
+}
+
 export interface InboundRow {
   readonly id: string
   readonly number: string

@@ -3,14 +3,13 @@ import { FilterText, listQuery, oneOf, text } from '@courier/shared/lists/filter
 import { oneOf as oneOfWords, orNull, Time } from '@courier/shared/schemas.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Conversation, expiresAt, isOpen } from '../../core/conversations/conversation.ts'
-import type { Name } from '../../core/conversations/identities.ts'
 import { messageIdPattern } from '../../core/messages/insert.ts'
 import { type MessageRow, Status } from '../../core/messages/view.ts'
 import { isPlain } from '../../core/messaging-api/message-template.ts'
 import { isUserId } from '../../core/messaging-api/user-id.ts'
 import { Rendered } from '../../core/templates/render.ts'
 import { ReplyPrice } from '../costs/queries.ts'
-import { type ConversationRow, type InboundRow, positionPattern } from './queries.ts'
+import { type ConversationRow, type InboundRow, type Name, positionPattern } from './queries.ts'
 
 const textOrNull = orNull(Type.String())
 const at = Time({ format: 'date-time' })

@@ -9,7 +9,7 @@ import { firstStatus } from '../../core/messages/insert.ts'
 import type { MessageBody, MessageRequest } from '../../core/messages/schema.ts'
 import { isPlain } from '../../core/messaging-api/message-template.ts'
 import { findBlockReason } from '../../core/sending/pre-send-check.ts'
-import { type CatalogueTemplate, findCategory } from '../../core/templates/catalogue.ts'
+import type { CatalogueTemplate } from '../../core/templates/catalogue.ts'
 import { render } from '../../core/templates/render.ts'
 import { waitsForRoom } from '../account-limits/defer-for-room.ts'
 import type { findLimits } from '../account-limits/portfolio.ts'
@@ -112,3 +112,9 @@ const predictLeaving = (
   const waits_for = message.waitsFor ?? (hours && later ? waitsFor(hours) : null)
   return { leaves_at: at, waits_for, errors: {} }
 }
+
+/** Returns the category of a delivery at that time. */
+const findCategory = (template: CatalogueTemplate | undefined, at: Date): string | null | undefined =>
+  template?.announcedCategory && template.announcedAt && template.announcedAt <= at
+    ? template.announcedCategory
+    : template?.category

@@ -1,9 +1,11 @@
-import type { findFailedMessages } from '../../core/events/queries.ts'
+import type { EventError } from '../../core/events/queries.ts'
 import { inOrder, type StatusUpdate } from '../../core/messages/view.ts'
 import type { OrderEdit, TrackingEvent } from '../../core/orders-client/orders-client.ts'
 import type { Rendered } from '../../core/templates/render.ts'
 import type { Cost } from '../costs/queries.ts'
 import type { ActionView } from '../customer-actions/queries.ts'
+
+export type FailedMessage = EventError & Record<'event_id' | 'type' | 'status_key', string> & { readonly at: Date }
 
 export interface MessageUpdate extends StatusUpdate {
   readonly message_id: string
@@ -29,7 +31,7 @@ interface Histories {
   /** Come oldest first; the statuses of one message come in the order in which they were stored. */
   readonly messages: readonly MessageUpdate[]
   /** Come oldest first. */
-  readonly failed: Awaited<ReturnType<typeof findFailedMessages>>
+  readonly failed: readonly FailedMessage[]
   readonly actions?: readonly ActionView[]
   readonly inbound?: readonly InboundUpdate[]
 }

@@ -4,7 +4,15 @@ import { query } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { renderMessages } from '../../core/templates/queries.ts'
 import { findCostsFor } from '../costs/queries.ts'
-import type { InboundUpdate, MessageUpdate } from './merge.ts'
+import type { FailedMessage, InboundUpdate, MessageUpdate } from './merge.ts'
+
+/** Finds the messages about a waybill that could not be made, oldest first. */
+export const findFailedMessages = (tx: Tx, tenant: string, waybill: string): Promise<FailedMessage[]> =>
+  query<FailedMessage>(tx)`
+    select event_id, type, status_key, fault ->> 'template' as template, fault ->> 'detail' as detail, taken_at as at
+    from events cross join jsonb_array_elements(faults) with ordinality as listed (fault, place)
+    where tenant_id = ${tenant} and waybill_number = ${waybill} and faults is not null
+    order by taken_at, event_id, place limit 1000`
 
 const maxMessages = 200
 

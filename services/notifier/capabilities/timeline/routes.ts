@@ -9,7 +9,6 @@ import { type TProperties, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { findCountry } from '../../core/conversations/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { findFailedMessages } from '../../core/events/queries.ts'
 import { Status } from '../../core/messages/view.ts'
 import {
   type KnownOrder,
@@ -21,7 +20,7 @@ import { Rendered } from '../../core/templates/render.ts'
 import { Cost } from '../costs/queries.ts'
 import { findActions } from '../customer-actions/queries.ts'
 import { mergeTimelines } from './merge.ts'
-import { findInboundAbout, findStatusUpdates } from './queries.ts'
+import { findFailedMessages, findInboundAbout, findStatusUpdates } from './queries.ts'
 
 type TimelineOptions = { readonly pool: pg.Pool; readonly orders: OrdersClient }
 

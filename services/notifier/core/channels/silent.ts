@@ -1,7 +1,3 @@
-import { query } from '@courier/shared/postgres/database.ts'
-import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
-
 /** A number whose accepted messages get no status for this long is silent: its webhooks may not arrive. */
 export const silentMinutes = 15
 /** A number stays silent for this long after its last accepted message: nothing more can be learned from older ones. */
@@ -16,11 +12,3 @@ export const silentSinceSql = `select min(m.status_at) from messages m
     and m.status_at between now() - interval '${silentHours} hours' and now() - interval '${silentMinutes} minutes'
     and m.status_at > coalesce((select s.status_at + interval '1 minute' from channel_signals s
       where s.tenant_id = c.tenant_id and s.phone_number_id = c.phone_number_id), '-infinity')`
-
-/** Returns since when a number of the tenant gets no statuses; null if it does, or sends nothing. */
-export const findSilentSince = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Date | null> => {
-  const rows = await query<{ since: Date | null }>(tx)`
-    select (${sql.raw(silentSinceSql)}) as since from channels c
-    where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId}`
-  return rows[0]?.since ?? null
-}

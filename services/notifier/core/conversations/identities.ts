@@ -90,23 +90,26 @@ const storeIdentities = async (tx: Tx, people: ReadonlyMap<string, Sighting>) =>
   return new Map(rows.map(row => [row.key, row]))
 }
 
+/** Moves further rows of people; locks them after identities and before conversations. */
+export type OnMoved = (tx: Tx, moves: readonly Move[]) => Promise<unknown>
+
+interface MoveOptions {
+  readonly onMoved?: readonly OnMoved[] | undefined
+  /** Lists the people whose conversations the caller locks next. */
+  readonly people?: readonly { tenant: string; phoneNumberId: string; recipient: string }[]
+}
+
 /**
  * Gives everything of one recipient to another, for each move: the later window, the opt-outs of both, what both sides
  * wrote, and what waits to be sent. A phone number that a person gave up keeps the opt-out, too: nobody can say whose
- * it is now. `people` are those whose conversations the caller locks next. Follows
- * docs/contributors/decisions.md#order-of-locks.
+ * it is now. Follows docs/contributors/decisions.md#order-of-locks.
  */
-export const movePeople = async (
-  tx: Tx,
-  moves: readonly Move[],
-  people: readonly { tenant: string; phoneNumberId: string; recipient: string }[] = [],
-): Promise<void> => {
+export const movePeople = async (tx: Tx, moves: readonly Move[], options: MoveOptions): Promise<void> => {
   if (moves.length === 0) return
-  for (const { tenant, from, to } of moves) {
+  for (const { tenant, from, to } of moves)
     await query(tx)`update identities set recipient = ${to} where tenant_id = ${tenant} and recipient = ${from}`
-    await query(tx)`update customer_actions set recipient = ${to}
-      where tenant_id = ${tenant} and recipient = ${from} and action = 'change_address'`
-  }
+  for (const move of options.onMoved ?? []) await move(tx, moves)
+  const { people = [] } = options
   const [tenants, froms, tos] = toColumns(moves, 'tenant', 'from', 'to')
   const [ofTenant, numbers] = toColumns(people, 'tenant', 'phoneNumberId')
   await query(tx)`
@@ -179,18 +182,4 @@ const moveMessages = (tx: Tx, { tenant, from, to }: Move) => {
       fence = case when m.status in ('queued', 'held') then m.fence + 1 else m.fence end
     from found where m.tenant_id = $1 and m.message_id = found.message_id and m.recipient = $2`
   return tx.client.query(text, [tenant, from, to])
-}
-
-export interface Name {
-  readonly userId: string | null
-  readonly username: string | null
-}
-
-/** Finds the newest user id and username of each of these recipients. */
-export const findNames = async (tx: Tx, tenant: string, recipients: readonly string[]): Promise<Map<string, Name>> => {
-  const rows = await query<Name & { recipient: string }>(tx)`
-    select distinct on (recipient) recipient, user_id as "userId", username from identities
-    where tenant_id = ${tenant} and recipient = any(${recipients.map(identifyPerson)}::text[])
-    order by recipient, seen_at desc`
-  return new Map(rows.map(({ recipient, ...name }) => [recipient, name]))
 }

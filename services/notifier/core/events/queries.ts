@@ -69,16 +69,6 @@ export const storeEventErrors = async (tx: Tx, tenant: string, errors: ReadonlyM
     where e.tenant_id = ${tenant} and e.event_id = given.event_id`.execute(tx)
 }
 
-type FailedMessage = EventError & Record<'event_id' | 'type' | 'status_key', string> & { readonly at: Date }
-
-/** Finds the messages about a waybill that could not be made, oldest first. */
-export const findFailedMessages = (tx: Tx, tenant: string, waybill: string): Promise<FailedMessage[]> =>
-  query<FailedMessage>(tx)`
-    select event_id, type, status_key, fault ->> 'template' as template, fault ->> 'detail' as detail, taken_at as at
-    from events cross join jsonb_array_elements(faults) with ordinality as listed (fault, place)
-    where tenant_id = ${tenant} and waybill_number = ${waybill} and faults is not null
-    order by taken_at, event_id, place limit 1000`
-
 /**
  * Finds the status changes since `since`, with take-backs, in the order of their processing: those after the event
  * `after`, at most `limit`. A change is processed after it happens, give or take the difference between the two clocks.

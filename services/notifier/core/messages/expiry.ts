@@ -6,7 +6,7 @@ export interface ExpiringRule {
   readonly expires_after_hours: number | null
 }
 
-/** A message that is not sent this long after it is due expires, and an older event makes no message. */
+/** A message expires this long after it is due, and an older event makes none: its news would confuse by then. */
 export const expiryHours = 24
 
 /**

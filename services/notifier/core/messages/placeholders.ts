@@ -166,34 +166,3 @@ export const fill = (content: Content, order: Values): Content =>
   isPlain(content)
     ? { text: fillLines(content.text, order) }
     : { ...content, components: content.components.map(component => fillComponent(component, order)) }
-
-/** Limit the characters of a list of waybills: a filled header has at most 60 characters, a body 1,024. */
-const maxListed = { header: 40, body: 300 }
-
-/** Lists as many waybills as fit, and says how many more there are. */
-export const listWaybills = (waybills: readonly string[], most = maxListed.body, language = 'en'): string => {
-  const write = (count: number): string => {
-    const left = waybills.length - count
-    const more = language.startsWith('en') ? ` and ${left} more` : ` +${left}`
-    return waybills.slice(0, count).join(', ') + (left > 0 ? more : '')
-  }
-  let count = waybills.length
-  while (count > 1 && write(count).length > most) count--
-  return write(count)
-}
-
-/** Fills in what a message says about all its parcels. */
-export const fillGroup = (content: Content, waybills: readonly string[]): Content => {
-  const language = isPlain(content) ? 'en' : content.language.code
-  const replace = (text: string, most: number): string =>
-    text
-      .replaceAll('{{count}}', String(waybills.length))
-      .replaceAll('{{waybill_numbers}}', () => listWaybills(waybills, most, language))
-  if (isPlain(content)) return { ...content, text: replace(content.text, maxListed.body) }
-  const components = content.components.map(component => {
-    const most = component.type === 'header' ? maxListed.header : maxListed.body
-    const parameters = component.parameters.map(each => mapTexts(component, each, ({ text }) => replace(text, most)))
-    return { ...component, parameters }
-  })
-  return { ...content, components }
-}

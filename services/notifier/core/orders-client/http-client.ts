@@ -1,16 +1,8 @@
-import { CustomerActionResults, type CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { StaffTokenHolders } from '@courier/shared/contract/staff-tokens.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Logger } from 'pino'
-import {
-  type ActedOn,
-  type FoundOrder,
-  type FoundStaff,
-  KnownOrder,
-  type OrdersClient,
-  type WantedToken,
-} from './orders-client.ts'
+import { type FoundOrder, type FoundStaff, KnownOrder, type OrdersClient, type WantedToken } from './orders-client.ts'
 
 interface OrdersClientOptions {
   readonly url: string
@@ -20,9 +12,6 @@ interface OrdersClientOptions {
 
 const check = TypeCompiler.Compile(KnownOrder)
 const checkHolders = TypeCompiler.Compile(StaffTokenHolders)
-const checkResults = TypeCompiler.Compile(CustomerActionResults)
-/** Lists the statuses that blame the request itself, not its token, its time or its rate. */
-const refusals = [400, 413, 415, 422]
 
 /** Creates the client of orders over HTTP. An invalid response counts as unavailable, and its status is logged. */
 export const createOrdersClient = ({
@@ -44,14 +33,11 @@ export const createOrdersClient = ({
     logger.warn({ status: result.status }, 'orders.response_invalid')
     return { kind: 'unavailable' }
   }
-  const act = async (actions: CustomerActions): Promise<ActedOn> => {
-    const result = await orders.post('/internal/customer-actions', actions)
-    if (result.kind === 'unreachable') return unreached(result.reason)
-    const { status, body } = result
-    if (status === 200 && checkResults.Check(body)) return { kind: 'done', results: body.data }
-    logger.warn({ status }, 'orders.response_invalid')
-    if (refusals.includes(status)) return { kind: 'refused' }
-    return { kind: status === 404 ? 'unknown' : status >= 500 ? 'failed' : 'unavailable' }
+  const post = async (path: string, body: object) => {
+    const result = await orders.post(path, body)
+    if (result.kind === 'response') return result
+    unreached(result.reason)
+    return undefined
   }
   const unreached = (reason: string) => {
     logger.warn({ reason }, 'orders.not_reached')
@@ -68,5 +54,5 @@ export const createOrdersClient = ({
   const close = async (): Promise<void> => {
     await Promise.all([orders.close(), staff.close()])
   }
-  return { find, act, findStaff, close }
+  return { find, post, findStaff, close }
 }

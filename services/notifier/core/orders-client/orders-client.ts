@@ -1,4 +1,3 @@
-import type { CustomerActionResults, CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import type { StaffTokenHolders, StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
 import { httpError } from '@courier/shared/errors/errors.ts'
@@ -49,13 +48,6 @@ export const ordersUnavailable = () =>
     retryAfterSeconds: 2,
   })
 
-/**
- * `refused`: a repetition would fail too; `failed`: one action may be the cause; `unknown`: orders lacks the tenant.
- */
-export type ActedOn =
-  | { kind: 'done'; results: CustomerActionResults['data'] }
-  | { kind: 'refused' | 'failed' | 'unknown' | 'unavailable' }
-
 /** Names a token by its SHA-256 hash, in hexadecimal. */
 export type WantedToken = StaffTokens['tokens'][number]
 export type StaffTokenHolder = NonNullable<StaffTokenHolders['data'][number]>
@@ -68,8 +60,8 @@ export type FoundStaff =
 /** Calls the orders service. Never rejects, and resolves within seconds. */
 export interface OrdersClient {
   find(tenant: string, waybill: string): Promise<FoundOrder>
-  /** Delivers actions; each takes effect once, however often it is delivered. */
-  act(actions: CustomerActions): Promise<ActedOn>
+  /** Sends a request of a capability, whose response nobody has checked; undefined: there is none, which is logged. */
+  post(path: string, body: object): Promise<{ readonly status: number; readonly body: unknown } | undefined>
   /** Finds the holders of staff tokens, in the order of the tokens. */
   findStaff(tokens: readonly WantedToken[]): Promise<FoundStaff>
 }

@@ -85,8 +85,10 @@ const applyGroup = async (
 /** Applies facts. Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
 const apply = async (tx: Tx, facts: SignedFacts, options: ApplyOptions) => {
   choosePlanning(tx, facts.statuses.length, facts.inbound.length + facts.preferences.length + facts.owners.length)
-  const steps = (options.points ?? []).flatMap(({ begin }) => begin?.(tx, facts, options.keyring) ?? [])
-  const people = await recognise(tx, facts, steps)
+  const { points = [] } = options
+  const steps = points.flatMap(({ begin }) => begin?.(tx, facts, options.keyring) ?? [])
+  const onMoved = points.flatMap(point => point.onMoved ?? [])
+  const people = await recognise(tx, facts, steps, onMoved)
   const said = await findSaid(tx, people.inbound)
   const { writers, now } = await openConversations(tx, said, people)
   const handled = steps.map(({ takeSaid }) => takeSaid?.(said, now))

@@ -1,5 +1,5 @@
 import { identifyPerson } from '@courier/shared/phone-number.ts'
-import { identify, type Move, movePeople, type Sighting } from '../conversations/identities.ts'
+import { identify, type Move, movePeople, type OnMoved, type Sighting } from '../conversations/identities.ts'
 import { insertInbound } from '../conversations/inbound-messages.ts'
 import { prepared, type Tx, toColumns } from '../database/tables.ts'
 import type { ChangeFact, InboundFact } from './envelope.ts'
@@ -13,15 +13,20 @@ type Named = NamedPerson & { readonly tenant: string; readonly phoneNumberId: st
  * Finds the recipients of the people in webhooks; learns which numbers and user ids belong together, and moves the
  * conversations of people whose number or id turns out to be another. Locks identities and what moves.
  */
-export const recognise = async (tx: Tx, facts: SignedFacts, steps: readonly WebhookSteps[]) => {
+export const recognise = async (
+  tx: Tx,
+  facts: SignedFacts,
+  steps: readonly WebhookSteps[],
+  onMoved: readonly OnMoved[],
+) => {
   const changes = await storeChanges(tx, facts.changes)
   const found: ReadonlyMap<TenantFact<InboundFact>, NamedPerson>[] = []
   for (const { findWriters } of steps) if (findWriters) found.push(await findWriters())
   const inbound = facts.inbound.map(fact => Object.assign({}, fact, ...found.map(writers => writers.get(fact))))
-  const people: Named[] = [...inbound, ...facts.preferences, ...facts.echoes, ...facts.owners]
+  const named: Named[] = [...inbound, ...facts.preferences, ...facts.echoes, ...facts.owners]
   const paired = facts.statuses.filter(({ phone, userId }) => phone !== undefined && userId !== undefined)
-  const movedTo = await findMovedTo(tx, [...people, ...paired])
-  const sightings = [...people, ...paired].flatMap((fact): Sighting[] => {
+  const movedTo = await findMovedTo(tx, [...named, ...paired])
+  const sightings = [...named, ...paired].flatMap((fact): Sighting[] => {
     const { tenant, phone: recipient, userId, username } = fact
     return userId === undefined || movedTo.has(fact) ? [] : [{ tenant, userId, username, recipient }]
   })
@@ -31,9 +36,9 @@ export const recognise = async (tx: Tx, facts: SignedFacts, steps: readonly Webh
   const moved = [...moves, ...changes.flatMap(change => readMove(change, find))]
   const know = <F extends Named>(fact: F): Known<F>[] => {
     const { tenant, phone, userId, at } = fact
-    const named = phone ?? (userId && find({ tenant, userId }))
-    const left = moved.find(move => move.tenant === tenant && move.from === named && move.at && at < move.at)
-    const recipient = movedTo.get(fact) ?? left?.to ?? named
+    const now = phone ?? (userId && find({ tenant, userId }))
+    const left = moved.find(move => move.tenant === tenant && move.from === now && move.at && at < move.at)
+    const recipient = movedTo.get(fact) ?? left?.to ?? now
     return recipient === undefined ? [] : [{ ...fact, recipient }]
   }
   const known = {
@@ -42,7 +47,8 @@ export const recognise = async (tx: Tx, facts: SignedFacts, steps: readonly Webh
     echoes: facts.echoes.flatMap(know),
     owners: facts.owners.flatMap(know),
   }
-  await movePeople(tx, moved, [...known.inbound, ...known.preferences, ...listOwners(known)])
+  const people = [...known.inbound, ...known.preferences, ...listOwners(known)]
+  await movePeople(tx, moved, { onMoved, people })
   return { ...known, moved }
 }
 

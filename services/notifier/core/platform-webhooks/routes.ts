@@ -62,6 +62,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
 
   const senders = createSenders(options.strangersPerMinute ?? Number.POSITIVE_INFINITY)
+  app.decorateRequest('countedSenders')
   app.addHook('onRequest', senders.admit)
   app.addHook('onResponse', senders.settle)
 

@@ -6,6 +6,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { readSignature } from './verify.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Lists the limits that the webhook counts towards, each with its caller. */
+    countedSenders?: (readonly [Limit, string])[]
+  }
+}
+
 /** Repeats the API's own maximum, which limits any sender. */
 export const maxBodyBytes = 3 * 1024 * 1024
 const smallBytes = 64 * 1024
@@ -24,12 +31,11 @@ export const createSenders = (strangersPerMinute: number) => {
   const known = new LRUCache<string, true>({ ...atMost(10_000), ttl: knownMilliseconds })
   const strangers = new Limit('webhooks', strangersPerMinute)
   const large = new Limit('large webhooks', maxLarge)
-  const counted = new WeakMap<FastifyRequest, [Limit, string][]>()
 
   const count = (request: FastifyRequest, limit: Limit, caller: string): void => {
     const { left, seconds } = limit.count(caller)
     if (left < 0) throw rateLimited(seconds)
-    counted.set(request, [...(counted.get(request) ?? []), [limit, caller]])
+    request.countedSenders = [...(request.countedSenders ?? []), [limit, caller]]
   }
 
   return {
@@ -56,7 +62,7 @@ export const createSenders = (strangersPerMinute: number) => {
     /** Runs as an onResponse hook: only refused requests count. */
     settle: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       if (reply.statusCode >= 400 && reply.statusCode < 500) return
-      for (const [limit, caller] of counted.get(request) ?? []) limit.giveBack(caller)
+      for (const [limit, caller] of request.countedSenders ?? []) limit.giveBack(caller)
     },
   }
 }

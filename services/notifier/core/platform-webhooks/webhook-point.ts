@@ -1,4 +1,5 @@
 import type { Keyring } from '@courier/shared/vault.ts'
+import type { OnMoved } from '../conversations/identities.ts'
 import type { Tx } from '../database/tables.ts'
 import type { AccountReader, InboundFact } from './envelope.ts'
 import type { LockedMessage } from './message-queries.ts'
@@ -27,6 +28,8 @@ export interface WebhookPoint {
   readonly accounts?: AccountReader
   /** Begins the transaction of some webhooks. Opens the payloads of buttons with the keyring, if there is one. */
   readonly begin?: (tx: Tx, facts: SignedFacts, keyring: Keyring | undefined) => WebhookSteps
+  /** Moves rows of people who got another number or id, also if the response to a send says so. */
+  readonly onMoved?: OnMoved
   /** Stores what reports say of locked messages besides their status; shares the round trip that moves them on. */
   readonly onStatuses?: (
     tx: Tx,

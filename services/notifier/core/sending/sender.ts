@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import { assignNumber, type Prover } from '../channels/prove.ts'
 import type { AccessTokens, TokenKeeper } from '../channels/secrets.ts'
 import { isOpen } from '../conversations/conversation.ts'
-import { identify, movePeople, type Sighting } from '../conversations/identities.ts'
+import { identify, movePeople, type OnMoved, type Sighting } from '../conversations/identities.ts'
 import { findMoved, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
@@ -26,6 +26,7 @@ export interface ContentPoint {
 
 interface SenderOptions extends Prover {
   readonly contents?: readonly ContentPoint[] | undefined
+  readonly onMoved?: readonly OnMoved[] | undefined
   readonly tokens: TokenKeeper
   readonly carryOut: ReturnType<typeof createEffects>
   readonly logger: Logger
@@ -81,21 +82,21 @@ const createProofBySending = (options: SenderOptions) => {
 }
 
 /** Creates the function that stores which number and user id a response names together; each pair once. */
-const createLearner = ({ pool, logger }: SenderOptions) => {
+const createLearner = ({ pool, logger, onMoved }: SenderOptions) => {
   const seen = new LRUCache<string, true>(atMost(10_000))
   return async ({ tenant }: ClaimedMessage, { contact }: Accepted): Promise<void> => {
     const key = contact && `${tenant} ${contact.userId} ${contact.phone}`
     if (!contact || !key || seen.has(key)) return
     seen.set(key, true)
     const sighting = { tenant, userId: contact.userId, recipient: contact.phone }
-    const storing = retryDeadlocks(() => inTenant(pool, tenant, (tx: Tx) => learn(tx, sighting)))
+    const storing = retryDeadlocks(() => inTenant(pool, tenant, (tx: Tx) => learn(tx, sighting, onMoved)))
     await storing.catch(err => logger.warn({ err }, 'person.not_learned'))
   }
 }
 
-const learn = async (tx: Tx, sighting: Sighting): Promise<void> => {
+const learn = async (tx: Tx, sighting: Sighting, onMoved?: readonly OnMoved[]): Promise<void> => {
   const { moves } = await identify(tx, [sighting])
-  await movePeople(tx, moves)
+  await movePeople(tx, moves, { onMoved })
   const people = await findMoved(tx, moves)
   await releaseHeld(
     tx,

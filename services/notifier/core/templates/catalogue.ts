@@ -29,12 +29,6 @@ export interface CatalogueTemplate extends Omit<ListedTemplate, 'templateId' | '
   readonly announcedAt: Date | null
 }
 
-/** Returns the category of a delivery at that time. */
-export const findCategory = (template: CatalogueTemplate | undefined, at: Date): string | null | undefined =>
-  template?.announcedCategory && template.announcedAt && template.announcedAt <= at
-    ? template.announcedCategory
-    : template?.category
-
 /** Describes a button as a send sees it: its position in the list is its index. */
 export interface TemplateButton {
   readonly kind: ButtonKind | 'other'

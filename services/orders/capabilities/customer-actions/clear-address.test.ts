@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CityIndex } from '../../core/catalogue/cities.ts'
+import { CityIndex } from '../../core/places/cities.ts'
 import { isClearAddress } from './clear-address.ts'
 
 const [western, southern] = [

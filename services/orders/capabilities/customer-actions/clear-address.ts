@@ -1,7 +1,8 @@
-import type { City, CityIndex } from '../../core/catalogue/cities.ts'
-import { findNames, type Match, readWord } from '../../core/catalogue/find-names.ts'
-import { indexPlaces, type Named, type PlaceIndex } from '../../core/catalogue/place-index.ts'
-import { splitWords } from '../../core/catalogue/spelling.ts'
+import type { CityIndex } from '../../core/places/cities.ts'
+import type { City } from '../../core/places/city.ts'
+import { findNames, type Match, readWord } from '../../core/places/find-names.ts'
+import type { Named, PlaceIndex } from '../../core/places/place-index.ts'
+import { splitWords } from '../../core/places/spelling.ts'
 
 type Words = ReturnType<typeof readWord>[]
 
@@ -21,7 +22,7 @@ const maxHouseDigits = 6
 export const isClearAddress = (text: string, city: City, cities: CityIndex): boolean => {
   const normal = text.normalize('NFKD')
   if (normal.length > maxLength || !readable.test(normal)) return false
-  const index = indexPlaces(cities)
+  const index = cities.names
   const parts = splitWords(text).map(words => words.map(readWord))
   const at = parts.findIndex(words => words.some(({ kind }) => kind === 'street'))
   const part = parts[at]

@@ -10,7 +10,7 @@ import {
   removeEmptyLists,
   requireNames,
 } from '../../core/booking/read-batch.ts'
-import type { CityReference } from '../../core/catalogue/cities.ts'
+import type { CityReference } from '../../core/places/cities.ts'
 import type { OrderState } from '../../core/tracking/etag.ts'
 import { fieldNames, fixedFields, OrderEdit, StaffOrderEdit } from './schema.ts'
 

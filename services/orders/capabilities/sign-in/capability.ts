@@ -31,12 +31,9 @@ export const signIn: Capability = {
     const options = { ...core, mailer, providers, listProviders }
     return {
       routes: {
-        staff: [async app => void (await app.register(staffPeopleRoutes, options)), staffSessionRoutes],
-        account: [async app => void (await app.register(merchantInvitationRoutes, options)), merchantSessionRoutes],
-        entry: [
-          async app => void (await app.register(entryRoutes, options)),
-          async app => void (await app.register(providerRoutes, options)),
-        ],
+        staff: [app => staffPeopleRoutes(app, options), staffSessionRoutes],
+        account: [app => merchantInvitationRoutes(app, options), merchantSessionRoutes],
+        entry: [app => entryRoutes(app, options), app => providerRoutes(app, options)],
       },
       checkLogin: checkLogins(core.pool, core.keyring),
       clients: mailer ? [mailer] : [],

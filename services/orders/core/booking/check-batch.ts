@@ -1,9 +1,9 @@
 import { ErrorList, required, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { type PhoneReading, readPhone } from '@courier/shared/phone-number.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
-import type { City } from '../catalogue/cities.ts'
 import { findPrices, type Refusal } from '../catalogue/price-parcels.ts'
 import { charge, type Rate } from '../catalogue/rate-card.ts'
+import type { City } from '../places/city.ts'
 import type { Batch, Order, ReadableBatch } from './read-batch.ts'
 
 /** Describes an order that may be created: it has a destination and a price. */

@@ -25,7 +25,10 @@ const cachedMilliseconds = 60_000
 /** Limits the cities of all merchants together, which then take 20 to 40 MB. */
 const maxCityIds = 1_000_000
 
-/** Creates a function that returns a merchant's habits, cached for a minute; undefined with few orders. */
+/**
+ * Creates a function that returns a merchant's habits, cached for a minute; undefined with few orders. Belongs to the
+ * core: a batch that differs from them is refused or marked before it is written.
+ */
 export const createFindHabits = (pool: pg.Pool) => {
   const cache = new LRUCache<string, Habits>({
     max: 10_000,

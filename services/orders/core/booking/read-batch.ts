@@ -1,7 +1,7 @@
 import { badText, ErrorList, isBadText, isBlank, listErrors, required } from '@courier/shared/errors/field-errors.ts'
 import type { Static, TObject } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { type CityReference, requiredName } from '../catalogue/cities.ts'
+import { type CityReference, requiredName } from '../places/cities.ts'
 import type { InitialStatusKey } from '../statuses/statuses.ts'
 import { bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightRule } from './schema.ts'
 

@@ -4,7 +4,7 @@ import { cancelledKey } from '../statuses/statuses.ts'
 import { toArrayLiteral } from './batch-rows.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 
-/** An order is compared with those that are at most this old. */
+/** An order is compared with those that are at most this old: people repeat an upload soon, and buy again later. */
 export const similarHours = 24
 
 /** Holds the waybills of the newest orders that are similar to an order. */

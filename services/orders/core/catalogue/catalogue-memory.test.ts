@@ -7,11 +7,10 @@ import { createOrders } from '../../app.ts'
 import { build } from '../../test/build.ts'
 import { plainCatalogue } from '../../test/plain-catalogue.ts'
 import { batch, tenantFile } from '../../test/tenant.ts'
+import { CityIndex } from '../places/cities.ts'
 import { standardStatuses } from '../statuses/statuses.ts'
 import { type Catalogue, createCatalogues, estimateBytes } from './catalogue.ts'
-import { CityIndex } from './cities.ts'
 import { createLists, type Lists } from './lists.ts'
-import { indexPlaces } from './place-index.ts'
 import { RateCard } from './rate-card.ts'
 import { cities as cityList } from './schema.ts'
 import { WaybillFormat } from './waybill-format.ts'
@@ -57,7 +56,7 @@ const buildCatalogue = ({
   })
   const format = new WaybillFormat('DM########')
   const index = new CityIndex(states, all)
-  indexPlaces(index)
+  index.names.findNamed('')
   return {
     ...plainCatalogue({ waybills: { mode: 'auto', format }, cities: index }),
     rateCards: new Map([['1', card]]),

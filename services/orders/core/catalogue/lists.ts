@@ -1,4 +1,5 @@
-import type { City, CityIndex } from './cities.ts'
+import type { CityIndex } from '../places/cities.ts'
+import type { City } from '../places/city.ts'
 import type { RateCard } from './rate-card.ts'
 import type { ListedCity, ListedState } from './schema.ts'
 

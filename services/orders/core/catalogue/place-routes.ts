@@ -5,10 +5,15 @@ import { isBlank, selectedInvalid } from '@courier/shared/errors/field-errors.ts
 import { component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
+import type { City } from '../places/city.ts'
+import {
+  confidences,
+  type ResolvedPlace,
+  resolvePlace,
+  SuggestionBudget,
+  type WrittenPlace,
+} from '../places/resolve-place.ts'
 import type { Catalogue, Catalogues } from './catalogue.ts'
-import type { City } from './cities.ts'
-import { SuggestionBudget } from './place-index.ts'
-import { confidences, type ResolvedPlace, resolvePlace, type WrittenPlace } from './resolve-place.ts'
 import { PlaceRate, viewRate } from './schema.ts'
 
 const text = Type.String()

@@ -1,12 +1,10 @@
 import type { ErrorBody } from '@courier/shared/errors/errors.ts'
 import { type ErrorList, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
-import { nameKey } from '@courier/shared/name-key.ts'
+import { type CityIndex, type CityReference, requiredName, type Suggestion } from '../places/cities.ts'
+import { addTo, type City } from '../places/city.ts'
+import { SuggestionBudget, suggestCities, suggestStates, toSuggestion } from '../places/resolve-place.ts'
 import type { Catalogue } from './catalogue.ts'
-import { addTo, type City, type CityIndex, type CityReference, requiredName, type Suggestion } from './cities.ts'
-import { indexPlaces, SuggestionBudget } from './place-index.ts'
 import type { RateCard } from './rate-card.ts'
-import { resolvePlace } from './resolve-place.ts'
-import { splitWords } from './spelling.ts'
 
 /** Holds the cities of parcels from one origin. A city whose fields have the wrong shape is undefined. */
 interface Parcels {
@@ -61,7 +59,7 @@ export const findPrices = (
       const text = isLacking ? requireState(index === undefined ? 'origin' : 'destination', alike) : undefined
       errors.add(`${path}_${field}`, text ?? selectedInvalid(`${path}_${field}`))
       search ??= createSearch(cities)
-      const nearest = isLacking ? alike.slice(0, maxAlike).map(suggest) : search(reference, field === 'state_name')
+      const nearest = isLacking ? alike.slice(0, maxAlike).map(toSuggestion) : search(reference, field === 'state_name')
       if (nearest.length > 0) suggestions[`${path}_${field}`] = nearest
     }
     return undefined
@@ -110,8 +108,6 @@ const requireState = (end: string, alike: readonly City[]): string => {
   )
 }
 
-const suggest = ({ id, name, state }: City): Suggestion => ({ id, name, state: state.name })
-
 const maxPaths = 10
 
 const wordPaths = (indexes: readonly number[], { destination }: ParcelPaths): string => {
@@ -136,30 +132,4 @@ const createSearch = (cities: CityIndex) => {
     remembered.set(name, nearest)
     return nearest
   }
-}
-
-const maxSuggestions = 3
-
-/** Suggests up to three cities, those in the given state first. */
-export const suggestCities = (
-  { cityName = '', stateName = '' }: CityReference,
-  cities: CityIndex,
-  budget: SuggestionBudget,
-): Suggestion[] => {
-  const { city, alternatives } = resolvePlace({ text: cityName, stateName }, cities, budget)
-  const rank = ({ state }: City) => Number(nameKey(state.name) !== nameKey(stateName))
-  return [...(city ? [city] : []), ...alternatives]
-    .sort((a, b) => rank(a) - rank(b))
-    .slice(0, maxSuggestions)
-    .map(suggest)
-}
-
-const suggestStates = (
-  { stateName = '' }: CityReference,
-  cities: CityIndex,
-  budget: SuggestionBudget,
-): Suggestion[] => {
-  const near = indexPlaces(cities).findNear(splitWords(stateName).flat().join(''), budget)
-  const states = new Set(near.flatMap(({ named }) => named.state ?? []))
-  return [...states].slice(0, maxSuggestions).map(({ id, name }) => ({ id, name, state: name }))
 }

@@ -1,9 +1,10 @@
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import t from 'tap'
 import { plainCatalogue } from '../../test/plain-catalogue.ts'
-import { type City, CityIndex } from './cities.ts'
-import { SuggestionBudget } from './place-index.ts'
-import { findPrices, suggestCities } from './price-parcels.ts'
+import { CityIndex } from '../places/cities.ts'
+import type { City } from '../places/city.ts'
+import { SuggestionBudget, suggestCities } from '../places/resolve-place.ts'
+import { findPrices } from './price-parcels.ts'
 
 const catalogue = plainCatalogue()
 const kotte = { cityId: '1500' }

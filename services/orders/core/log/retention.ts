@@ -1,6 +1,9 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 
-/** Sets how long entries, and with them the changes of feeds, are kept. */
+/**
+ * Sets how long entries, and with them the changes of feeds, are kept. The notifier knows the ids of events as long, so
+ * that no entry makes a message twice.
+ */
 export const keptDays = 30
 
 // Entries without a position, as of a time without the feed, take theirs with them: no reader skips them silently.

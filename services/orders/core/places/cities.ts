@@ -1,25 +1,7 @@
 import { label } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
-
-/** Adds a value to the list of its key. */
-export const addTo = <Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void => {
-  const list = lists.get(key)
-  if (list) list.push(value)
-  else lists.set(key, [value])
-}
-
-export interface State {
-  readonly id: number
-  readonly name: string
-}
-
-export interface City {
-  readonly id: number
-  readonly name: string
-  readonly postalCode: string | null
-  readonly state: State
-  readonly aliases?: readonly string[] | undefined
-}
+import { addTo, type City, type State } from './city.ts'
+import { PlaceIndex } from './place-index.ts'
 
 /** Refers to a city as merchants do: by id, or by name or alias and the name of its state. */
 export interface CityReference {
@@ -45,6 +27,7 @@ export class CityIndex {
   readonly #byName = new Map<string, City[]>()
   readonly #byAlias = new Map<string, City[]>()
   readonly #states = new Map<string, State>()
+  #names: PlaceIndex | undefined
 
   /** Keeps the order of the constructor's arguments. */
   readonly states: readonly State[]
@@ -59,6 +42,12 @@ export class CityIndex {
       addTo(this.#byName, nameKey(city.name), city)
       for (const alias of city.aliases ?? []) addTo(this.#byAlias, nameKey(alias), city)
     }
+  }
+
+  /** Is created on first use. */
+  get names(): PlaceIndex {
+    this.#names ??= new PlaceIndex(this)
+    return this.#names
   }
 
   /** Finds the cities with a name, in all states, or else with an alias. */

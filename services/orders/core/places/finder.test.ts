@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { root } from '../../../../dev/settings.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
-import { type City, CityIndex } from './cities.ts'
-import { SuggestionBudget } from './place-index.ts'
-import { suggestCities } from './price-parcels.ts'
-import { type Confidence, resolvePlace, type WrittenPlace } from './resolve-place.ts'
+import { CityIndex } from './cities.ts'
+import type { City } from './city.ts'
+import { type Confidence, resolvePlace, SuggestionBudget, suggestCities, type WrittenPlace } from './resolve-place.ts'
 
 const { states }: TenantFile = JSON.parse(readFileSync(join(root, 'examples/demo-tenant.json'), 'utf8'))
 const all = states.flatMap(({ id, name, cities }) =>

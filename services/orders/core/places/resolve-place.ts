@@ -1,5 +1,6 @@
 import { nameKey } from '@courier/shared/name-key.ts'
-import type { City, CityIndex } from './cities.ts'
+import type { CityIndex, CityReference, Suggestion } from './cities.ts'
+import type { City } from './city.ts'
 import {
   findNames,
   isFiller,
@@ -11,7 +12,7 @@ import {
   readPart,
   readWord,
 } from './find-names.ts'
-import { indexPlaces, type Named, type PlaceIndex, type SuggestionBudget } from './place-index.ts'
+import type { Named, PlaceIndex, Spend } from './place-index.ts'
 import { districtNames } from './place-words.ts'
 import { splitWords, writeSound } from './spelling.ts'
 
@@ -33,13 +34,32 @@ export interface ResolvedPlace {
   readonly alternatives: readonly City[]
 }
 
+/**
+ * Limits how much comparing names may cost a request, in steps: one for each name, and one for each pair of letters
+ * compared.
+ */
+export class SuggestionBudget {
+  readonly #limit: number
+  spent = 0
+
+  constructor(limit = 20_000_000) {
+    this.#limit = limit
+  }
+
+  readonly spend: Spend = steps => {
+    if (this.spent + steps > this.#limit) return false
+    this.spent += steps
+    return true
+  }
+}
+
 const maxAlternatives = 20
 
 type Clues = ReturnType<typeof findClues>
 
 /** Finds the city that a text means, with a confidence (docs/merchants/places.md#confidence). Spends `budget`. */
 export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: SuggestionBudget): ResolvedPlace => {
-  const index = indexPlaces(cities)
+  const index = cities.names
   const clues = findClues(place, index)
   const named = cities.findNamed(place.text)
   if (named.length > 0) {
@@ -48,7 +68,7 @@ export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: Sug
       place.stateName === undefined || named.some(({ state }) => nameKey(state.name) === nameKey(place.stateName ?? ''))
     return settle(named, clues, isPlain ? (isName ? 'exact' : 'alias') : 'likely')
   }
-  return readAddress(splitWords(place.text), clues, index, budget)
+  return readAddress(splitWords(place.text), clues, index, budget.spend)
 }
 
 /**
@@ -113,7 +133,7 @@ const readAddress = (
   parts: readonly (readonly string[])[],
   clues: Clues,
   index: PlaceIndex,
-  budget: SuggestionBudget,
+  spend: Spend,
 ): ResolvedPlace => {
   const passed: Part[] = []
   const left = parts.slice(-maxParts).map(part => part.slice(-maxWordsOfPart).map(readWord))
@@ -121,7 +141,7 @@ const readAddress = (
     const words = left.pop()
     if (!words) return undefined
     if (words.every(isFiller)) return next()
-    const part = readPart(words, index, budget)
+    const part = readPart(words, index, spend)
     passed.push(part)
     return part
   }
@@ -173,3 +193,31 @@ const isNamesake = ({ name, state }: City): boolean => nameKey(name) === nameKey
 /** Returns true for a name such as Galle: people also write it for its district, so a town before it may be meant. */
 const isCapital = ({ names }: Match): boolean => names.some(({ sound, among }) => among || districts.has(sound))
 const districts = new Set(districtNames.split(' ').map(writeSound))
+
+export const toSuggestion = ({ id, name, state }: City): Suggestion => ({ id, name, state: state.name })
+
+const maxSuggestions = 3
+
+/** Suggests up to three cities, those in the given state first. */
+export const suggestCities = (
+  { cityName = '', stateName = '' }: CityReference,
+  cities: CityIndex,
+  budget: SuggestionBudget,
+): Suggestion[] => {
+  const { city, alternatives } = resolvePlace({ text: cityName, stateName }, cities, budget)
+  const rank = ({ state }: City) => Number(nameKey(state.name) !== nameKey(stateName))
+  return [...(city ? [city] : []), ...alternatives]
+    .sort((a, b) => rank(a) - rank(b))
+    .slice(0, maxSuggestions)
+    .map(toSuggestion)
+}
+
+export const suggestStates = (
+  { stateName = '' }: CityReference,
+  cities: CityIndex,
+  budget: SuggestionBudget,
+): Suggestion[] => {
+  const near = cities.names.findNear(splitWords(stateName).flat().join(''), budget.spend)
+  const states = new Set(near.flatMap(({ named }) => named.state ?? []))
+  return [...states].slice(0, maxSuggestions).map(({ id, name }) => ({ id, name, state: name }))
+}

@@ -1,5 +1,5 @@
 import { distance as edits } from 'fastest-levenshtein'
-import { addTo, type City, type CityIndex, type State } from './cities.ts'
+import { addTo, type City, type State } from './city.ts'
 import { maxSoundLength, measureDistance, readStart, splitWords, writeSound } from './spelling.ts'
 
 /** Says what a name means: a city, a state, or a group of numbered districts (Colombo 01 to 15). */
@@ -17,25 +17,8 @@ export interface Near {
   readonly distance: number
 }
 
-/**
- * Limits how much comparing names may cost a request, in steps: one for each name, and one for each pair of letters
- * compared.
- */
-export class SuggestionBudget {
-  readonly #limit: number
-  spent = 0
-
-  constructor(limit = 20_000_000) {
-    this.#limit = limit
-  }
-
-  /** Returns false and spends nothing when fewer steps are left. */
-  spend(steps: number): boolean {
-    if (this.spent + steps > this.#limit) return false
-    this.spent += steps
-    return true
-  }
-}
+/** Spends steps of a request's budget; returns false and spends nothing when fewer are left. */
+export type Spend = (steps: number) => boolean
 
 const mostWords = 6
 /** Limits the share of a sound that may differ in suggested names. */
@@ -49,7 +32,7 @@ export class PlaceIndex {
   /** Counts the words of the longest name, up to `mostWords`. */
   maxWords = 1
 
-  constructor({ states, cities }: CityIndex) {
+  constructor({ states, cities }: { readonly states: readonly State[]; readonly cities: readonly City[] }) {
     const stems = new Map<string, City[]>()
     for (const city of cities) {
       for (const name of [city.name, ...(city.aliases ?? [])]) {
@@ -93,17 +76,17 @@ export class PlaceIndex {
   }
 
   /** Finds names that sound similar, nearest first, short ones within one edit; none when the budget runs out. */
-  findNear(plain: string, budget: SuggestionBudget): Near[] {
+  findNear(plain: string, spend: Spend): Near[] {
     const sound = plain.length > 2 * maxSoundLength ? '' : writeSound(plain)
     if (sound.length < 3 || sound.length > maxSoundLength) return []
     const candidates = this.#byStart.get(readStart(sound)) ?? []
     const most = Math.min(3, suggestedShare * sound.length)
-    if (!budget.spend(candidates.length)) return []
+    if (!spend(candidates.length)) return []
     const found: Near[] = []
     for (const named of candidates) {
       const mostEdits = Math.max(1, Math.floor(Math.min(plain.length, named.plain.length) / 3))
       if (Math.abs(named.plain.length - plain.length) > mostEdits) continue
-      if (!budget.spend(named.sound.length * sound.length)) return []
+      if (!spend(named.sound.length * sound.length)) return []
       const wrong = edits(plain, named.plain)
       if (wrong > mostEdits && !isSwapped(plain, named.plain)) continue
       const distance = measureDistance(sound, named.sound) + 0.1 * wrong
@@ -125,12 +108,3 @@ const isSwapped = (one: string, other: string): boolean => {
 }
 
 const toCodeKey = (code: string): string => code.replace(/\s/g, '').toLowerCase().replace(/^0+/, '')
-
-const indexes = new WeakMap<CityIndex, PlaceIndex>()
-
-/** Creates the index on first use; it lives as long as the cities. */
-export const indexPlaces = (cities: CityIndex): PlaceIndex => {
-  const index = indexes.get(cities) ?? new PlaceIndex(cities)
-  indexes.set(cities, index)
-  return index
-}

@@ -1,8 +1,7 @@
 import { nameKey } from '@courier/shared/name-key.ts'
 import t from 'tap'
 import { CityIndex } from './cities.ts'
-import { SuggestionBudget } from './place-index.ts'
-import { suggestCities } from './price-parcels.ts'
+import { SuggestionBudget, suggestCities } from './resolve-place.ts'
 
 const western = { id: 1, name: 'Western', state: 'Western' }
 const syllables = ['ka', 'ma', 'na', 'ra', 'la', 'wa', 'ga']

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { root } from '../../../../dev/settings.ts'
-import { CityIndex } from '../catalogue/cities.ts'
-import { SuggestionBudget } from '../catalogue/place-index.ts'
-import { type Confidence, resolvePlace } from '../catalogue/resolve-place.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
+import { CityIndex } from './cities.ts'
+import { type Confidence, resolvePlace, SuggestionBudget } from './resolve-place.ts'
 
 const { states }: TenantFile = JSON.parse(readFileSync(join(root, 'examples/demo-tenant.json'), 'utf8'))
 const cities = new CityIndex(

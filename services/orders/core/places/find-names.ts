@@ -1,5 +1,5 @@
-import type { City } from './cities.ts'
-import type { Named, Near, PlaceIndex, SuggestionBudget } from './place-index.ts'
+import type { City } from './city.ts'
+import type { Named, Near, PlaceIndex, Spend } from './place-index.ts'
 import { wordKinds } from './place-words.ts'
 import { writeSound } from './spelling.ts'
 
@@ -65,9 +65,9 @@ export const isTown = ({ words }: Match): boolean => words.some(({ kind }) => ki
 export const isShort = ({ names }: Match): boolean => names.some(({ plain }) => plain.length < 5)
 
 /** Finds the places that a part names exactly or, if there are none, nearly. */
-export const readPart = (words: readonly Word[], index: PlaceIndex, budget: SuggestionBudget) => {
+export const readPart = (words: readonly Word[], index: PlaceIndex, spend: Spend) => {
   const { matches: exact, streets } = findNames(words, index)
-  const near = exact.length > 0 ? undefined : findNear(words, streets, index, budget)
+  const near = exact.length > 0 ? undefined : findNear(words, streets, index, spend)
   const matches = near?.isLikely ? [near] : exact
   const endOfStreet = words.findLastIndex(({ kind }) => kind === 'street')
   const isUnknown = ({ kind }: Word, at: number) =>
@@ -142,14 +142,14 @@ const findNear = (
   words: readonly Word[],
   streets: readonly Match[],
   index: PlaceIndex,
-  budget: SuggestionBudget,
+  spend: Spend,
 ): NearMatch | undefined => {
   let best: NearMatch | undefined
   let least = 1
   for (const [start, end] of listWindows(words)) {
     if (streets.some(street => street.start < end && start < street.end)) continue
     const plain = joinWords(words, start, end)
-    const near = index.findNear(plain, budget)
+    const near = index.findNear(plain, spend)
     const [nearest] = near
     if (!nearest) continue
     const share = nearest.distance / Math.max(plain.length, nearest.named.sound.length)
