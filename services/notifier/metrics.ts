@@ -1,16 +1,10 @@
-import { createGauges } from '@courier/shared/edge/metrics.ts'
+import { createCounter, createGauges, oldest } from '@courier/shared/edge/metrics.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
-import { Counter, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { silentMinutes, silentSinceSql } from './core/channels/silent.ts'
 import type { Tx } from './core/database/tables.ts'
-import { maxCounted, selectCount } from './core/messages/summary.ts'
-
-/** Creates a counter with one label; returns the function that increments it. */
-export const createCounter = (registry: Registry, name: string, label: string, help: string) => {
-  const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
-  return (value: string, count = 1): void => counter.inc({ [label]: value }, count)
-}
+import { cappedHelp, selectCount } from './core/messages/summary.ts'
 
 export const createCounters = (registry: Registry) => {
   const create = (name: string, label: string, help: string) => createCounter(registry, name, label, help)
@@ -25,13 +19,7 @@ export const createCounters = (registry: Registry) => {
 const sendsHelp = 'Messages that this process sent, by status; queued: to be retried.'
 export type Counters = ReturnType<typeof createCounters>
 
-/** Ends the help of a gauge that `selectCount` measures. */
-export const capped = `of all processes and tenants; ${maxCounted} means that or more.`
-
 const inStatus = (status: string): string => selectCount(`messages where status = '${status}'`)
-/** Returns SQL for the age in seconds of the oldest `time` of `rows`; 0 without any. */
-export const oldest = (time: string, rows: string): string =>
-  `(select coalesce(greatest(0, extract(epoch from now() - min(${time}))), 0)::float8 from ${rows})`
 const firstDue = `channels c cross join lateral (
   select m.due_at from messages m
   where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id and m.status = 'queued'
@@ -44,9 +32,9 @@ const retried = `(select failing_since from messages where status = 'queued' and
 export type Gauges = Readonly<Record<string, readonly [help: string, sql: string]>>
 
 const coreGauges: Gauges = {
-  messages_queued: [`Messages that are to be sent, now or later, ${capped}`, inStatus('queued')],
-  messages_held: [`Messages that wait for the customer to write, ${capped}`, inStatus('held')],
-  messages_unknown: [`Messages that may or may not have been sent, ${capped}`, inStatus('unknown')],
+  messages_queued: [`Messages that are to be sent, now or later, ${cappedHelp}`, inStatus('queued')],
+  messages_held: [`Messages that wait for the customer to write, ${cappedHelp}`, inStatus('held')],
+  messages_unknown: [`Messages that may or may not have been sent, ${cappedHelp}`, inStatus('unknown')],
   messages_late_seconds: [
     'Seconds since the oldest due message was first due, or its sends began to fail.',
     `greatest(${oldest('due_at', firstDue)}, ${oldest('failing_since', retried)})`,

@@ -29,6 +29,16 @@ export const createGauges = <Name extends string>(
     })
 }
 
+/** Creates a counter with one label; returns the function that increments it. */
+export const createCounter = (registry: Registry, name: string, label: string, help: string) => {
+  const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
+  return (value: string, count = 1): void => counter.inc({ [label]: value }, count)
+}
+
+/** Returns SQL for the age in seconds of the oldest `time` of `rows`; 0 without any. */
+export const oldest = (time: string, rows: string): string =>
+  `(select coalesce(greatest(0, extract(epoch from now() - min(${time}))), 0)::float8 from ${rows})`
+
 const Metrics = {
   description: 'Metrics in the text format of Prometheus.',
   content: { 'text/plain': { schema: { type: 'string' }, example: 'orders_booked_total 25\n' } },

@@ -1,8 +1,8 @@
 import type { Catalogue } from '../core/catalogue/catalogue.ts'
-import { CityIndex } from '../core/places/cities.ts'
-import type { City } from '../core/places/city.ts'
 import { RateCard } from '../core/catalogue/rate-card.ts'
 import { WaybillFormat } from '../core/catalogue/waybill-format.ts'
+import { CityIndex } from '../core/places/cities.ts'
+import type { City } from '../core/places/city.ts'
 
 const states = ['Colombo', 'Galle', 'Jaffna'].map((name, index) => ({ id: index + 1, name }))
 const [colombo, galle, jaffna] = states as [City['state'], City['state'], City['state']]

@@ -1,7 +1,6 @@
 import type { Capability } from '../../capability.ts'
-import { selectCount } from '../../core/messages/summary.ts'
+import { cappedHelp, selectCount } from '../../core/messages/summary.ts'
 import type { WebhookPoint } from '../../core/platform-webhooks/webhook-point.ts'
-import { capped } from '../../metrics.ts'
 import { type AccountNews, accountReader } from './account-events.ts'
 import { admitWithinRoom, openRoom } from './defer-for-room.ts'
 import { noticesField, selectNotices, storeNotices } from './notices.ts'
@@ -48,7 +47,7 @@ export const accountLimits: Capability = {
       'coalesce((select max(least(1, used::float8 / max_people)) from portfolios where max_people > 0), 0)',
     ],
     portfolio_messages_waiting: [
-      `Messages that wait for room in the messaging limit of their portfolio, ${capped}`,
+      `Messages that wait for room in the messaging limit of their portfolio, ${cappedHelp}`,
       selectCount('portfolio_waiting'),
     ],
     account_problems: [

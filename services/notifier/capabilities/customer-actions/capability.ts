@@ -1,9 +1,9 @@
 import { isStatusEvent } from '@courier/shared/contract/order-events.ts'
+import { createCounter, oldest } from '@courier/shared/edge/metrics.ts'
 import { deleteWhere } from '@courier/shared/postgres/housekeeping.ts'
 import type { Capability } from '../../capability.ts'
 import type { EventPoint } from '../../core/events/process.ts'
-import { maxCounted, selectCount } from '../../core/messages/summary.ts'
-import { capped, createCounter, oldest } from '../../metrics.ts'
+import { cappedHelp, maxCounted, selectCount } from '../../core/messages/summary.ts'
 import { sealActions } from './button-token.ts'
 import { deliverActions } from './deliver-actions.ts'
 import { takePresses } from './presses.ts'
@@ -40,7 +40,7 @@ export const customerActions: Capability = {
   events: { findNumbers },
   gauges: {
     customer_actions_waiting: [
-      `Actions of customers to which orders has not responded, ${capped}`,
+      `Actions of customers to which orders has not responded, ${cappedHelp}`,
       selectCount(waitingActions),
     ],
     customer_actions_age_seconds: [

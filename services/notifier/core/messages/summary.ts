@@ -8,6 +8,8 @@ import { idsFrom } from './insert.ts'
 
 /** Counting stops here: a backlog of any size costs the same. */
 export const maxCounted = 100_000
+/** Ends the help of a gauge that `selectCount` measures. */
+export const cappedHelp = `of all processes and tenants; ${maxCounted} means that or more.`
 const capped = (description: string) =>
   Type.Integer({ minimum: 0, description: `${description} ${maxCounted} means that or more.` })
 const recentHours = 24
