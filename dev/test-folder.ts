@@ -3,6 +3,7 @@
 import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import './test-hooks.ts'
 import t, { type Test } from 'tap'
 import { root } from './settings.ts'
 import { mark, type Outcome } from './test-processes.ts'

@@ -59,7 +59,8 @@ const runAlone = async (group: Group, env: NodeJS.ProcessEnv): Promise<Result> =
   const file = group.files.shift() ?? ''
   let output = ''
   const [path = ''] = file.split(' ')
-  const { child, ended } = start([resolve(root, path), ...group.words], env, text => (output += text))
+  const hooks = path.endsWith('.test.ts') ? ['--import', resolve(import.meta.dirname, 'test-hooks.ts')] : []
+  const { child, ended } = start([...hooks, resolve(root, path), ...group.words], env, text => (output += text))
   child.stdin.end()
   const status = await ended
   const summary = /^# \{ total: \d+(?:, pass: (\d+))?(?:, fail: (\d+))?/m.exec(output)

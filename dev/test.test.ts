@@ -60,6 +60,33 @@ t.test('a folder runs in one process, each file counts, and one that ends the pr
   t.match(await output, /The process ended before the file did[\s\S]*before any test[\s\S]*\n5 passed, 3 failed\n$/)
 })
 
+t.test('an error that nothing catches fails the test that runs, in a shared process and alone', async t => {
+  const raise = (name: string, statement: string) => `import t from 'tap'
+    t.test('before', async t => t.pass())
+    t.test('${name}', async t => {
+      ${statement}
+      await new Promise(resolve => setTimeout(resolve, 200))
+      t.pass()
+    })
+    t.test('after', async t => t.pass())`
+  const files = {
+    'a.test.ts': raise('thrown', `setTimeout(() => { throw new Error('thrown') })`),
+    'b.test.ts': raise('rejected', `Promise.reject(new Error('rejected'))`),
+    'c.test.ts': raise('awaited', `process.once('unhandledRejection', () => t.pass()); Promise.reject(new Error('c'))`),
+  }
+  const folder = t.testdir({ run: {}, files })
+  for (const paths of [[join(folder, 'files')], Object.keys(files).map(name => join(folder, 'files', name))]) {
+    const { output, ended } = start(join(folder, 'run'), '--jobs', '1', ...paths)
+    t.same(await ended, [1, null])
+    const failed = [...(await output).matchAll(/not ok 2 - (\w+) # time/g)].map(([, name]) => name)
+    t.strictSame(failed.toSorted(), ['rejected', 'thrown'])
+    t.strictSame((await output).match(/(?<=files\/).\.test\.ts(?= \S+ s {2}\d FAILED$)/gm)?.toSorted(), [
+      'a.test.ts',
+      'b.test.ts',
+    ])
+  }
+})
+
 t.test('SIGTERM leaves no Postgres and no folder, even when a second SIGTERM follows', async t => {
   const folder = t.testdir({ run: {}, 'endless.ts': `setInterval(() => {}, 1_000)`, 'good.ts': '' })
   const { child, ended } = start(join(folder, 'run'), join(folder, 'good.ts'), join(folder, 'endless.ts'))
