@@ -28,7 +28,9 @@ export const readShopify = (body: Json, company: Company): ShopOrder | undefined
   const cod = writeCod(readPayment(body, status), readText(body.currency), company)
   const address = readObject(body.shipping_address)
   const ownPhone = readText(address.phone)
-  const phone = ownPhone || readText(body.phone) || readText(readObject(body.customer).phone)
+  const customer = readObject(body.customer)
+  const others = [body, readObject(body.billing_address), customer, readObject(customer.default_address)]
+  const phone = [ownPhone, ...others.map(each => readText(each.phone))].find(text => text !== '') ?? ''
   const place = {
     name: readText(address.name) || joinTexts(' ', address.first_name, address.last_name),
     phone,
@@ -83,17 +85,22 @@ const readPayment = (body: Json, status: string): Payment => {
   return { kind: 'unclear', text: joinTexts(', ', status, ...gateways), amount }
 }
 
+/** Returns the items that are left after edits: Shopify keeps removed items in the list. */
+const readItems = ({ line_items }: Json) =>
+  readList(line_items)
+    .map(item => ({ ...item, quantity: item.current_quantity ?? item.quantity }) as Json)
+    .filter(({ quantity }) => readAmount(quantity) !== 0)
+
 /** Returns kilograms; '' where the shop weighs nothing, or not every item. */
-const readWeight = ({ line_items, total_weight }: Json): string => {
-  const items = readList(line_items)
-  const isWeighed = items.length > 0 && items.every(({ grams }) => (readAmount(grams) ?? 0) > 0)
-  const grams = readAmount(total_weight) ?? 0
-  return isWeighed && grams > 0 ? String(grams / 1000) : ''
+const readWeight = (body: Json): string => {
+  const items = readItems(body)
+  const grams = items.map(item => (readAmount(item.grams) ?? 0) * (readAmount(item.quantity) ?? 0))
+  return items.length > 0 && grams.every(each => each > 0)
+    ? String(grams.reduce((sum, each) => sum + each, 0) / 1000)
+    : ''
 }
 
-const describe = ({ line_items }: Json): string =>
+const describe = (body: Json): string =>
   joinItems(
-    readList(line_items).map(({ quantity, name, title }) =>
-      joinTexts(' × ', quantity, readText(name) || readText(title)),
-    ),
+    readItems(body).map(({ quantity, name, title }) => joinTexts(' × ', quantity, readText(name) || readText(title))),
   )

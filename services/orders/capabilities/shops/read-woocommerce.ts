@@ -49,7 +49,14 @@ export const readWooCommerce = (body: Json, company: Company): ShopOrder | undef
     remark: readText(body.customer_note),
   }
   const all = [...written.marks, ...marks, ...cod.marks, ...askStatus(status)]
-  return { id, changedAt: readTime(body.date_modified_gmt), ...say(values, all, stays[status]) }
+  return { id, changedAt: readTime(body.date_modified_gmt), ...say(values, all, stays[status] ?? findCollected(body)) }
+}
+
+/** Lists WooCommerce's own ways by which customers collect their orders in the shop. */
+const collecting: readonly string[] = ['local_pickup', 'pickup_location']
+const findCollected = ({ shipping_lines }: Json): Stay | undefined => {
+  const methods = readList(shipping_lines).map(({ method_id }) => readText(method_id))
+  return methods.length > 0 && methods.every(method => collecting.includes(method)) ? 'collected' : undefined
 }
 
 /** Asks about an order that the shop holds, and about a status that we do not know. */
@@ -91,5 +98,10 @@ const readPlace = ({ billing, shipping }: Json): { place: Place; marks: Mark[] }
   return { place, marks: isPayers ? [{ field: 'customer_phone', code: 'phone_of_billing' }] : [] }
 }
 
+/** Decodes what WordPress writes in the names of products: `Shoes &amp; socks &#8211; red`. */
+const decode = (text: string): string =>
+  text.replace(/&(?:#(\d{1,6})|(amp|lt|gt|quot));/g, (_, code, name) => named[name] ?? String.fromCodePoint(code))
+const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"' }
+
 const describe = ({ line_items }: Json): string =>
-  joinItems(readList(line_items).map(({ quantity, name }) => joinTexts(' × ', quantity, name)))
+  joinItems(readList(line_items).map(({ quantity, name }) => joinTexts(' × ', quantity, decode(readText(name)))))

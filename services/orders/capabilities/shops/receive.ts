@@ -116,6 +116,8 @@ const readOrder = (
   const parsed = parseJson(bytes)
   if (parsed.kind !== 'json') return undefined
   const body = readObject(parsed.value)
+  // Drafts, subscriptions and fulfilments look like orders, and have ids of their own.
+  if (topic !== '' && !/^orders?[./]/.test(topic)) return undefined
   if (/^orders?[./]deleted?$/.test(topic)) return { id: readText(body.id) }
   return readers[kind](body, company)
 }

@@ -157,3 +157,58 @@ t.test('an id that no shop has leads nowhere, whatever it holds', async t => {
   const orders = [{ shop_id: '\0', shop_order_id: '1' }]
   t.match(await call('POST', '/shop-order/settle', { orders, as: 'seen' }), { status: 422 })
 })
+
+t.test('what other topics hold is no order, though it looks like one', async t => {
+  for (const [kind, topics, body] of [
+    ['woocommerce', ['subscription.updated', 'product.updated'], wooOrder(501, { status: 'active' })],
+    ['shopify', ['draft_orders/update', 'checkouts/create', 'fulfillments/create'], shopifyOrder(502)],
+  ] as const) {
+    const shop = await connect(kind)
+    for (const topic of topics)
+      t.match(await shop.deliver(body, { topic }), { status: 200, message: 'no_order' }, topic)
+    t.match(await shop.deliver(body), { message: 'stored' })
+  }
+})
+
+t.test('an order that its customer collects is no parcel, and is none that books itself', async t => {
+  const shop = await connect('woocommerce', { auto_book: 'key_2' })
+  const by = (...methods: string[]) => ({ shipping_lines: methods.map(method_id => ({ method_id })) })
+  const waits = { payment_method: 'cheque' }
+  await shop.deliver(wooOrder(511, by('local_pickup')))
+  await shop.deliver(wooOrder(512, by('pickup_location')))
+  await shop.deliver(wooOrder(513, { ...waits, ...by('flat_rate') }))
+  await shop.deliver(wooOrder(514, { ...waits, ...by('flat_rate', 'local_pickup') }))
+  await waitUntilLooked()
+  const stored = await rows(`select state, said ->> 'stays' as why from shop_orders
+    where shop_id = '${shop.id}' order by order_id`)
+  const stays = { state: 'stays', why: 'collected' }
+  t.strictSame(stored, [stays, stays, { state: 'waiting', why: null }, { state: 'waiting', why: null }])
+})
+
+t.test('names of products of WooCommerce are read as people read them', async t => {
+  const shop = await connect('woocommerce')
+  const names = ['Shoes &amp; socks &#8211; red', '&#0;&#55296;&#999999;&lt;b&gt; &unknown;']
+  await shop.deliver(wooOrder(531, { line_items: names.map(name => ({ name, quantity: 2 })) }))
+  const { values } = (await list()).find((each: { shop_id: string }) => each.shop_id === shop.id)
+  t.equal(values.description, '2 × Shoes & socks – red, 2 × \ufffd\ufffd\u{f423f}<b> &unknown;')
+})
+
+t.test('an order of Shopify has the phone of its payer, marked, and only the items that are left', async t => {
+  const shop = await connect('shopify')
+  const address = { ...shopifyOrder(1).shipping_address, phone: null }
+  const kept = { name: 'Pair of shoes', quantity: 3, current_quantity: 2, grams: 600 }
+  const removed = { name: 'Socks', quantity: 1, current_quantity: 0, grams: 100 }
+  const changed = { shipping_address: address, total_weight: 1900, line_items: [kept, removed] }
+  await shop.deliver(shopifyOrder(521, { ...changed, billing_address: { phone: '077 000 0102' } }))
+  await shop.deliver(shopifyOrder(522, { ...changed, customer: { default_address: { phone: '0770000103' } } }))
+  const found = (await list()).filter((each: { shop_id: string }) => each.shop_id === shop.id)
+  const items = { weight: '1.2', description: '2 × Pair of shoes' }
+  t.match(
+    found.map(({ values }: { values: object }) => values),
+    [
+      { customer_phone: '077 000 0102', ...items },
+      { customer_phone: '0770000103', ...items },
+    ],
+  )
+  for (const { marks } of found) t.match(marks, [{ field: 'customer_phone', code: 'phone_of_billing' }])
+})
