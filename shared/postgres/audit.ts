@@ -25,40 +25,63 @@ const findUserName = (): string => {
   }
 }
 
-/** Lists the audited actions, as noun.verb. */
-export type Action =
-  | `tenant.${'applied'}`
-  | `token.${'created' | 'revoked'}`
-  | `keys.${'rotated'}`
-  | `tracking_key.${'rotated' | 'revoked'}`
-  | `database.${'restored'}`
-  | `merchant.${'logged_in' | 'logged_out'}`
-  | `staff.${'added' | 'role_changed' | 'password_changed' | 'deactivated' | 'logged_in' | 'logged_out'}`
-  | `staff.${'reactivated' | 'invited' | 'sign_in_reset'}`
-  | `second_factor.${'set_up' | 'confirmed' | 'recovered'}`
-  | `order.${'status_changed' | 'edited' | 'taken_back' | 'instructed'}`
-  | `person.${'added' | 'changed' | 'invited'}`
-  | `recipient.${'read'}`
-  | `request.${'accepted' | 'declined'}`
-  | `message.${'accepted' | 'cancelled' | 'resent'}`
-  | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed' | 'subscribed'}`
-  | `conversation.${'opted_out' | 'opted_in'}`
-  | `templates.${'synced'}`
-  | `shop.${'connected' | 'changed' | 'secret_changed' | 'keys_changed' | 'removed'}`
-  | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
-  | `parcel.${'compensated' | 'assigned' | 'unassigned' | 'taken' | 'handed_back'}`
-  | `act.${'refused' | 'decided' | 'dropped'}`
-  | `sign_in.${'offered' | 'used' | 'ended'}`
-  | `correction.${'made' | 'approved' | 'rejected'}`
-  | `bank_entry.${'made' | 'approved' | 'rejected'}`
-  | `bank_account.${'changed' | 'read' | 'confirmed' | 'objected'}`
-  | `payout.${'made' | 'released' | 'cancelled' | 'failed' | 'settled' | 'seen' | 'read'}`
-  | `cash.${'handed_over' | 'transferred' | 'settled' | 'deposited'}`
-  | `invoice.${'made' | 'submitted' | 'approved' | 'rejected' | 'cancelled' | 'deposited'}`
-  | `invoice.${'charges_paid' | 'disputed' | 'dispute_settled'}`
-  | `pickup.${'address_added' | 'address_deleted' | 'requested' | 'withdrawn' | 'assigned' | 'done' | 'missed'}`
-  | `ticket.${'created' | 'replied' | 'closed'}`
-  | `archive.${'written'}`
+/** Lists the audited actions: the verbs of each noun. */
+const verbs = {
+  tenant: ['applied'],
+  token: ['created', 'revoked'],
+  keys: ['rotated'],
+  tracking_key: ['rotated', 'revoked'],
+  database: ['restored'],
+  merchant: ['logged_in', 'logged_out'],
+  staff: [
+    'added',
+    'role_changed',
+    'password_changed',
+    'deactivated',
+    'logged_in',
+    'logged_out',
+    'reactivated',
+    'invited',
+    'sign_in_reset',
+  ],
+  second_factor: ['set_up', 'confirmed', 'recovered'],
+  order: ['status_changed', 'edited', 'taken_back', 'instructed'],
+  person: ['added', 'changed', 'invited'],
+  recipient: ['read'],
+  request: ['accepted', 'declined'],
+  message: ['accepted', 'cancelled', 'resent'],
+  channel: ['created', 'changed', 'registration_tried', 'registered', 'checked', 'resumed', 'subscribed'],
+  conversation: ['opted_out', 'opted_in'],
+  templates: ['synced'],
+  shop: ['connected', 'changed', 'secret_changed', 'keys_changed', 'removed'],
+  webhook: ['created', 'changed', 'deleted', 'rotated', 'replayed'],
+  parcel: ['compensated', 'assigned', 'unassigned', 'taken', 'handed_back'],
+  act: ['refused', 'decided', 'dropped'],
+  sign_in: ['offered', 'used', 'ended'],
+  correction: ['made', 'approved', 'rejected'],
+  bank_entry: ['made', 'approved', 'rejected'],
+  bank_account: ['changed', 'read', 'confirmed', 'objected'],
+  payout: ['made', 'released', 'cancelled', 'failed', 'settled', 'seen', 'read'],
+  cash: ['handed_over', 'transferred', 'settled', 'deposited'],
+  invoice: [
+    'made',
+    'submitted',
+    'approved',
+    'rejected',
+    'cancelled',
+    'deposited',
+    'charges_paid',
+    'disputed',
+    'dispute_settled',
+  ],
+  pickup: ['address_added', 'address_deleted', 'requested', 'withdrawn', 'assigned', 'done', 'missed'],
+  ticket: ['created', 'replied', 'closed'],
+  archive: ['written'],
+} as const
+type Noun = keyof typeof verbs
+export const auditNouns = Object.keys(verbs) as Noun[]
+/** Names an audited action, as noun.verb. */
+export type Action = { [Each in Noun]: `${Each}.${(typeof verbs)[Each][number]}` }[Noun]
 
 /** Describes the table `audit` of both services. */
 export interface AuditTable {
@@ -74,7 +97,7 @@ export interface AuditTable {
 
 /**
  * Records an action on objects, one row each, in the same transaction. A row holds only ids: no secrets and no personal
- * data of recipients.
+ * data of recipients. `details`, which orders alone keeps, lists settings that changed.
  */
 export const audit = async (
   tx: AnyTransaction,
@@ -82,15 +105,18 @@ export const audit = async (
   actor: Actor,
   action: Action,
   objectIds: string | readonly string[],
+  details: readonly string[] = [],
 ): Promise<void> => {
   const { kind, name, tokenId = null, requestId = null } = actor
   const values = [tenant, kind, name, tokenId, action, requestId, [objectIds].flat()]
-  await tx.client.query({ name: 'audit', text: insertEntriesSql, values })
+  if (details.length === 0) await tx.client.query({ name: 'audit', text: insertSql(''), values })
+  else await tx.client.query(insertSql(', details'), [...values, JSON.stringify(details)])
 }
 
-const insertEntriesSql = `
-  insert into audit (tenant_id, actor_kind, actor, token_id, action, request_id, object_id)
-  select $1, $2, $3, $4, $5, $6, object_id from unnest($7::text[]) as object_id returning tenant_id`
+const insertSql = (details: string) => `
+  insert into audit (tenant_id, actor_kind, actor, token_id, action, request_id, object_id${details})
+  select $1, $2, $3, $4, $5, $6, object_id${details && ', $8::jsonb'} from unnest($7::text[]) as object_id
+  returning tenant_id`
 
 interface AuditFilter {
   readonly tenant: string

@@ -9,6 +9,7 @@ import { type CompanyPart, defineFields } from '../../core/provisioning/company-
 import { toNumeric } from '../../core/provisioning/file-rows.ts'
 import { type MerchantsFile, Price, type TenantFile } from '../../core/provisioning/tenant-file.ts'
 import { lockStatusSet } from '../../core/statuses/status-queries.ts'
+import { watchTerms } from './audited-terms.ts'
 import { lockFold } from './ledger/fold-and-seal.ts'
 import { payableWhen } from './ledger/payable.ts'
 import { keepFormerTerms } from './ledger/terms.ts'
@@ -19,6 +20,8 @@ import {
   paperSettings,
   toPaperColumns,
 } from './papers/paper-settings.ts'
+import { BankFile } from './payouts/bank-file.ts'
+import { checkBankFile } from './payouts/check-bank-file.ts'
 
 const Percent = Type.Number({
   minimum: 0,
@@ -39,6 +42,7 @@ const Money = closed({
   ...paperSettings,
   cash_ceiling: Type.Optional(Price),
   compensation_max: Type.Optional(Price),
+  bank_file: Type.Optional(BankFile),
 })
 
 /** Describes a party as invoices print it. */
@@ -64,6 +68,7 @@ const toMoney = (money: Static<typeof Money>) => ({
   ...toPaperColumns(money),
   cash_ceiling: money.cash_ceiling === undefined ? null : toNumeric(money.cash_ceiling),
   compensation_max: money.compensation_max === undefined ? null : toNumeric(money.compensation_max),
+  bank_file: money.bank_file === undefined ? null : JSON.stringify(money.bank_file),
 })
 
 const rateCard = defineFields(
@@ -128,14 +133,20 @@ export const moneyPart: CompanyPart = {
   })),
   rateCard,
   merchant,
-  check: checkPapers,
+  check: file => ({ ...checkPapers(file), ...checkBankFile(file) }),
   checkStored: async (tx, file) => ({
     ...(await findDocumentErrors(tx, file)),
     ...(await findPhoneErrors(tx, file)),
     ...(await findZoneErrors(tx, file)),
     ...(await findCurrencyErrors(tx, file)),
   }),
-  beforeChange: keepFormerTerms,
+  beforeChange: async (tx, tenant) => {
+    const [keep, listChanged] = [await keepFormerTerms(tx, tenant), await watchTerms(tx, tenant)]
+    return async () => {
+      await keep()
+      return listChanged()
+    }
+  },
   warn: ({ tenant }) => {
     const { money }: { money?: Static<typeof Money> } = tenant as object
     return money?.four_eyes ? [] : [aloneWarning]

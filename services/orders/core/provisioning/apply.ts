@@ -54,9 +54,10 @@ export const applyTenant = async (
         ...(await applyMerchants(tx, file, parts, hashes, by)),
       ]
       if (changes.length > 0) {
-        for (const record of afterChange) await record?.()
+        const details: string[] = []
+        for (const record of afterChange) details.push(...((await record?.()) ?? []))
         await query(tx)`update tenants set version = version + 1 where tenant_id = ${file.tenant.id}`
-        await audit(tx, file.tenant.id, by, 'tenant.applied', file.tenant.id)
+        await audit(tx, file.tenant.id, by, 'tenant.applied', file.tenant.id, details)
       }
       return { kind: 'applied', changes, warnings: isWhole(file) ? await findWarnings(tx, file, parts) : [] }
     },

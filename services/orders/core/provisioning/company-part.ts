@@ -30,8 +30,8 @@ export interface CompanyPart {
   readonly checkStored?: (tx: Tx, file: TenantFile | MerchantsFile) => Promise<FieldErrors>
   /** Returns what a valid file leaves open, for `apply` to say. */
   readonly warn?: (file: TenantFile) => string[]
-  /** Runs before the rows change; the function that it returns runs after. */
-  readonly beforeChange?: (tx: Tx, tenant: string) => Promise<() => Promise<void>>
+  /** Runs before the rows change; the function that it returns runs after, and lists what the audit is to keep. */
+  readonly beforeChange?: (tx: Tx, tenant: string) => Promise<() => Promise<readonly string[]>>
 }
 
 export type CompanyParts = readonly CompanyPart[]

@@ -29,8 +29,8 @@ export const jsonOrCsv = (
 
 type Rows = readonly Readonly<Record<string, unknown>>[]
 
-const asCsv = (reply: FastifyReply, file: string) =>
-  reply.header('content-disposition', `attachment; filename="${file}"`).type('text/csv; charset=utf-8')
+const asCsv = (reply: FastifyReply, file: string, type = 'text/csv') =>
+  reply.header('content-disposition', `attachment; filename="${file}"`).type(`${type}; charset=utf-8`)
 
 export const sendCsv = (reply: FastifyReply, file: string, rows: Rows, row: TObject) =>
   sendFile(reply, file, mark + toCsv(rows, row))
@@ -39,7 +39,8 @@ export const sendCsv = (reply: FastifyReply, file: string, rows: Rows, row: TObj
 const mark = '\uFEFF'
 
 /** Sends a file as it is, such as that of a bank, whose program may not know the mark. */
-export const sendFile = (reply: FastifyReply, file: string, csv: string) => asCsv(reply, file).send(csv)
+export const sendFile = (reply: FastifyReply, file: string, text: string) =>
+  asCsv(reply, file, file.endsWith('.csv') ? 'text/csv' : 'text/plain').send(text)
 
 /** Sends pages of rows as one file, each while the next one is read. Throws what the first page throws. */
 export const streamCsv = async (reply: FastifyReply, file: string, pages: AsyncIterator<Rows>, row: TObject) => {
@@ -53,10 +54,7 @@ export const streamCsv = async (reply: FastifyReply, file: string, pages: AsyncI
   return asCsv(reply, file).send(Readable.from(write()))
 }
 
-/**
- * Writes rows as CSV (RFC 4180), with the names of the fields of `row` as the header. Puts an apostrophe before a text
- * that a spreadsheet would run as a formula.
- */
+/** Writes rows as CSV (RFC 4180), with the names of the fields of `row` as the header. */
 export const toCsv = (rows: Rows, row: TObject): string =>
   `${Object.keys(row.properties).map(toCell).join(',')}\r\n${toCells(rows, row)}`
 
@@ -65,8 +63,14 @@ const toCells = (rows: Rows, row: TObject): string => {
   return rows.map(each => `${names.map(name => toCell(each[name])).join(',')}\r\n`).join('')
 }
 
-const toCell = (value: unknown): string => {
-  if (value === null || value === undefined) return ''
-  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
+const toCell = (value: unknown): string =>
+  value === null || value === undefined
+    ? ''
+    : quoteCell(typeof value === 'string' ? guardFormula(value) : String(value), ',')
+
+/** Puts an apostrophe before a text that a spreadsheet would run as a formula. */
+export const guardFormula = (text: string): string => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text)
+
+/** Quotes a text in which the separator, a quotation mark or the end of a line stands, or always. */
+export const quoteCell = (text: string, separator: string, isAlways = false): string =>
+  isAlways || text.includes(separator) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -1,27 +1,15 @@
-import { writeAmount } from '@courier/shared/currency.ts'
+import { findDecimals } from '@courier/shared/currency.ts'
 import { type Keyring, openAs, sealAs } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Acted, type Call, defineBody, refuse } from '../../../core/actions/action.ts'
 import type { Tx } from '../../../core/database/tables.ts'
 import { lockName, readClock } from '../ledger/parcels.ts'
-import { toCsv } from '../papers/csv.ts'
 import { skipNumbers, takeNext } from '../papers/invoice-numbers.ts'
-import { AccountDetails } from './bank-accounts.ts'
+import { readBankFile, writeBankFile } from './bank-file.ts'
 import { type BatchWithItems, done, InvoiceNos, lockInvoices, maxInvoices, refuseEach } from './payout-batches.ts'
 import { type Payable, readDue } from './payouts.ts'
 
 // Makes batches of payments, each with its file for the bank (docs/money.md#the-pay-run).
-
-/** Describes a row of the file for the bank. */
-export const FileRow = Type.Object({
-  batch_no: Type.String(),
-  invoice_no: Type.String(),
-  merchant_name: Type.String(),
-  amount: Type.String(),
-  currency: Type.String(),
-  ...AccountDetails.properties,
-  reference: Type.String(),
-})
 
 export const NewBatch = defineBody('NewPayoutBatch', {
   invoice_nos: Type.Optional(InvoiceNos),
@@ -53,41 +41,34 @@ export const makeBatch = async (
   }
   const taken = due.slice(0, maxInvoices)
   if (taken.length === 0) return refuse('all', 'No invoice is due: GET /payout says why others are left out.')
-  return done(tx, tenant, await insertBatch(tx, keyring, tenant, by.name, taken))
+  const made = await insertBatch(tx, keyring, tenant, by.name, taken)
+  return made.kind === 'unfit' ? refuse(wanted ? 'invoice_nos' : 'all', made.why) : done(tx, tenant, made.batch_no)
 }
 
-const insertBatch = async (
-  tx: Tx,
-  keyring: Keyring,
-  tenant: string,
-  maker: string,
-  taken: readonly Payable[],
-): Promise<string> => {
-  const { now } = await readClock(tx, tenant)
+const insertBatch = async (tx: Tx, keyring: Keyring, tenant: string, maker: string, taken: readonly Payable[]) => {
+  const { now, today: made_on } = await readClock(tx, tenant)
   const batch_no = await takeNext(tx, tenant, batchMask)
-  const lines = taken.map(({ account, invoice_ref_no: reference, ...row }) => ({
-    ...row,
-    ...account,
-    amount: writeAmount(row.total, row.currency),
-    batch_no,
-    reference,
-  }))
-  const { keyId, sealed } = sealFile(keyring, tenant, batch_no, toCsv(lines, FileRow))
+  const currency = taken[0]?.currency ?? ''
+  const file = await readBankFile(tx, tenant)
+  const written = writeBankFile(file, { batch_no, made_on, currency, decimals: findDecimals(currency) }, taken)
+  if (written.kind === 'unfit') return written
+  const { keyId, sealed } = sealFile(keyring, tenant, batch_no, written.text)
   const amounts = taken.map(({ total }) => total)
   const ids = taken.map(({ invoice_id }) => invoice_id)
-  const values = [amounts, taken[0]?.currency, keyId, sealed, maker, now]
+  const values = [amounts, currency, keyId, sealed, maker, now, file.extension]
   await tx.client.query(insertSql, [tenant, batch_no, ...values])
   const lastFours = taken.map(({ last_four }) => last_four)
   const versions = taken.map(({ version }) => version)
   await tx.client.query(insertItemsSql, [tenant, batch_no, ids, amounts, lastFours, versions])
-  return batch_no
+  return { kind: 'made', batch_no } as const
 }
 
 const batchMask = 'PAY-#####'
 
 const insertSql = `
-  insert into payout_batches (tenant_id, batch_no, total, invoices, currency, key_id, sealed, made_by, made_at)
-  select $1, $2, sum(amount), count(*), $4, $5, $6, $7, $8 from unnest($3::numeric[]) as amount returning tenant_id`
+  insert into payout_batches (tenant_id, batch_no, total, invoices, currency, key_id, sealed, made_by, made_at,
+    file_extension)
+  select $1, $2, sum(amount), count(*), $4, $5, $6, $7, $8, $9 from unnest($3::numeric[]) as amount returning tenant_id`
 
 const insertItemsSql = `
   insert into payout_items (tenant_id, batch_no, invoice_id, amount, last_four, account_version)

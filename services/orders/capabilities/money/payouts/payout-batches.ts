@@ -31,6 +31,7 @@ export const Batch = Type.Object(
     reason: nullable(),
     bank_reference: nullable(),
     paid_on: nullable(),
+    file_name: Type.String({ description: 'The name of the file for the bank.', examples: ['PAY-00001.csv'] }),
     in_doubt: Type.Boolean({
       description: 'The database was restored while the batch was open: the bank may have paid it since the backup.',
       examples: [false],
@@ -63,6 +64,7 @@ export const InvoiceNos = Type.Array(Type.String({ maxLength: 100 }), {
 const columns = `batch_no, state, total::float8, returned::float8, currency, invoices, made_by,
   ${isoTime('made_at')} as made_at, released_by, ${isoTime('released_at')} as released_at, ended_by,
   ${isoTime('ended_at')} as ended_at, reason, bank_reference, paid_on::text,
+  batch_no || '.' || coalesce(file_extension, 'csv') as file_name,
   is_in_doubt and state in ('made', 'released') as in_doubt`
 
 /** Lists batches that are not ended, then the newest ones. */

@@ -12,7 +12,8 @@ import type { Tx } from '../../../core/database/tables.ts'
 import { formatField, jsonOrCsv, sendFile } from '../papers/csv.ts'
 import { requireKeys } from './bank-account-routes.ts'
 import { AccountDetails } from './bank-accounts.ts'
-import { FileRow, makeBatch, NewBatch, openFile, readFile } from './make-batch.ts'
+import { csvFields } from './bank-file.ts'
+import { makeBatch, NewBatch, openFile, readFile } from './make-batch.ts'
 import { Batch, BatchWithItems, findBatch, listBatches, readBatchLines } from './payout-batches.ts'
 import {
   BatchCancellation,
@@ -56,6 +57,8 @@ const BatchLine = Type.Composite(
   ],
   { title: 'PayoutLine' },
 )
+/** Describes a row of the file, unless the company file has another one. */
+const FileRow = Type.Object(Object.fromEntries(csvFields.map(field => [field, Type.String()])))
 const BatchParams = Type.Object({ batch_no: Type.String({ maxLength: 100 }) })
 /** Serves staff: lists what is due, and takes batches of payments from their making to the bank's reference. */
 export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app, { pool, keyring, onChanged }) => {
@@ -72,10 +75,15 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
     operationId: 'getPayoutBatch',
     summary: 'Read a batch of payments; as CSV, its file for the bank',
     description:
-      'The file is the same bytes each time, and shows the numbers of accounts: each read is audited. It needs a batch that was released.',
+      'The file is as the company file describes it, by default CSV, and the same bytes each time. It shows the numbers of accounts: each read is audited. It needs a batch that was released.',
     params: BatchParams,
     querystring: Type.Object({ format: formatField('json', 'csv') }),
-    response: { 200: jsonOrCsv('The batch; as CSV, the file.', BatchWithItems, FileRow), ...errorResponses(404) },
+    response: {
+      200: jsonOrCsv('The batch; as CSV, the file.', BatchWithItems, FileRow, {
+        'text/plain': { schema: Type.String({ examples: ['H20261129PAY-00001\r\n'] }) },
+      }),
+      ...errorResponses(404),
+    },
   }
   app.get('/payout/:batch_no', { schema: reading }, async (request, reply) => {
     const { tenant, actor } = request.staff
@@ -90,7 +98,7 @@ export const payoutRoutes: FastifyPluginAsyncTypebox<PayoutOptions> = async (app
       return tryOpen(() => openFile(requireKeys(keyring), tenant, file))
     })
     if (text === undefined) throw httpError('unavailable', 'No key in WEBHOOK_KEYS opens the file of the batch.')
-    return sendFile(reply, `${batch_no}.csv`, text)
+    return sendFile(reply, data.file_name, text)
   })
   const seeing = {
     operationId: 'listPayoutLines',

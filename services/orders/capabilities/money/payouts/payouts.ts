@@ -1,7 +1,9 @@
+import { findDecimals } from '@courier/shared/currency.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import type { Tx } from '../../../core/database/tables.ts'
 import { type AccountDetails, newestAccountsSql, openAccount, usableAtSql } from './bank-accounts.ts'
+import { readBankFile, refusePayment } from './bank-file.ts'
 
 // Finds the invoices that are due for payment, and says why others are not (docs/money.md#the-pay-run).
 
@@ -57,12 +59,15 @@ export const readDue = async (
   ids: readonly string[] | null = null,
 ): Promise<{ due: Payable[]; leftOut: Unpayable[] }> => {
   const { rows } = await tx.client.query<Candidate>(candidatesSql, [tenant, ids])
+  const file = await readBankFile(tx, tenant)
   const due: Payable[] = []
   const leftOut: Unpayable[] = []
   for (const row of rows) {
     const found = refuseState(row) ?? findDetails(keyring, tenant, row)
-    if (typeof found === 'string') leftOut.push({ ...row, why: found })
-    else due.push({ ...row, account: found })
+    const payment = typeof found !== 'string' && { ...row, account: found }
+    const why = payment ? refusePayment(file, payment, findDecimals(row.currency)) : (found as string)
+    if (payment && why === undefined) due.push(payment)
+    else leftOut.push({ ...row, why: why ?? '' })
   }
   return { due, leftOut }
 }
