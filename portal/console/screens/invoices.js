@@ -63,7 +63,9 @@ const steps = {
 const Steps = ({ invoice, onDone }) => {
   const path = `/invoice/${invoice.id}`
   const post = usePost()
-  const mayHold = invoice.lines.some(({ kind }) => kind === 'disputed') || invoice.state === 'cancelled'
+  // A tax invoice has no disputed lines: they are on the remittance.
+  const hasOwnDisputes = ['invoice', 'remittance'].includes(invoice.document) && invoice.state !== 'cancelled'
+  const mayHold = !hasOwnDisputes || invoice.lines.some(({ kind }) => kind === 'disputed')
   const held = useLive(
     async signal =>
       mayHold ? (await callOrders(`/merchant/${invoice.merchant_id}/balance`, { signal })).data.held_for : [],
@@ -72,7 +74,8 @@ const Steps = ({ invoice, onDone }) => {
   )
   const disputed = (held.data ?? [])
     .filter(({ invoice_no: no }) => (no === null ? invoice.state === 'cancelled' : no === invoice.invoice_no))
-    .map(({ waybill_number: id }) => ({ id, label: id }))
+    .map(({ waybill_number, line_no }) => waybill_number ?? `line ${line_no}`)
+    .map(id => ({ id, label: id }))
   const onSettled = () => {
     held.reload()
     onDone()
@@ -83,7 +86,7 @@ const Steps = ({ invoice, onDone }) => {
     reasonField(),
   ]
   const toSettlement = ({ adjustment = '0', waybill, reason }) => ({
-    waybill_numbers: [waybill],
+    ...(waybill.startsWith('line ') ? { line_nos: [Number(waybill.slice(5))] } : { waybill_numbers: [waybill] }),
     adjustment: Number(adjustment),
     reason,
   })

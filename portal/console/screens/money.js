@@ -66,7 +66,7 @@ export const MerchantMoney = ({ id }) => {
           data.held_for.length > 0 &&
           html`<ul class="plain">
           ${data.held_for.map(
-            row => html`<li key=${row.waybill_number}>
+            row => html`<li key=${`${row.waybill_number} ${row.line_no}`}>
             <${ParcelLink} waybill=${row.waybill_number} /> ${companyMoney(row.amount)} ${row.reason}</li>`,
           )}</ul>`
         }`}<//>

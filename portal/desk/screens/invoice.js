@@ -31,12 +31,24 @@ export const Actions = ({
     }</div>`
 }
 
-/** Lists the parcels that can be disputed: those that add to the total and are not disputed already. */
+/** Names what a line is disputed as: its parcel, or the line itself. No waybill has a blank. */
+const toKey = line => line.waybill_number ?? `line ${line.line_no}`
+
+/** Lists what can be disputed: parcels, and lines without one, that add to the total and are not disputed already. */
 const listDisputable = ({ lines }) =>
-  [...new Set(lines.flatMap(line => line.waybill_number ?? []))].filter(waybill => {
-    const net = lines.reduce((left, line) => left + (line.waybill_number === waybill ? line.net : 0), 0)
-    return Math.abs(net) >= 0.001
+  [...new Set(lines.filter(line => line.waybill_number || line.kind !== 'disputed').map(toKey))].filter(key => {
+    const net = lines.reduce((left, line) => left + (toKey(line) === key ? line.net : 0), 0)
+    return Math.abs(net) >= 0.0001
   })
+
+const toDispute = (/** @type {string[]} */ keys) => {
+  const lines = keys.filter(key => key.startsWith('line '))
+  const parcels = keys.filter(key => !lines.includes(key))
+  return {
+    ...(parcels.length > 0 && { waybill_numbers: parcels }),
+    ...(lines.length > 0 && { line_nos: lines.map(key => Number(key.slice(5))) }),
+  }
+}
 
 /** Shows the lines of an invoice. Until it is approved, the merchant chooses parcels beside them to dispute. */
 const Lines = ({ invoice, chosen, setChosen, onDone }) => {
@@ -44,19 +56,19 @@ const Lines = ({ invoice, chosen, setChosen, onDone }) => {
   const post = usePost()
   const dispute = useAction(async () => {
     const path = `/invoice/${encodeURIComponent(invoice.invoice_no)}/dispute`
-    await post(path, { waybill_numbers: chosen, reason })
+    await post(path, { ...toDispute(chosen), reason })
     onDone()
   })
   const disputable = invoice.state === 'submitted' && may('disputeInvoice') ? listDisputable(invoice) : []
   const choose = (/** @type {string} */ waybill) => (/** @type {any} */ event) =>
     setChosen(event.target.checked ? [...chosen, waybill] : chosen.filter(each => each !== waybill))
   // A parcel with several lines has one box.
-  const isFirst = row => invoice.lines.find(line => line.waybill_number === row.waybill_number)?.line_no === row.line_no
+  const isFirst = row => invoice.lines.find(line => toKey(line) === toKey(row))?.line_no === row.line_no
   const box = row =>
     isFirst(row) &&
-    disputable.includes(row.waybill_number) &&
-    html`<input type="checkbox" aria-label=${`${t('invoice.choose')} ${row.waybill_number}`}
-      checked=${chosen.includes(row.waybill_number)} onChange=${choose(row.waybill_number)} />`
+    disputable.includes(toKey(row)) &&
+    html`<input type="checkbox" aria-label=${`${t('invoice.choose')} ${toKey(row)}`}
+      checked=${chosen.includes(toKey(row))} onChange=${choose(toKey(row))} />`
   const columns = [
     ...(disputable.length > 0 ? [column(t('invoice.choose'), box)] : []),
     column(t('parcel'), row => html`<${ParcelLink} waybill=${row.waybill_number} />`),

@@ -17,7 +17,7 @@ const documentsSql = `
 /** Selects the credit note of a dispute; of its settlement, or if it has none, the invoice. */
 const disputesSql = `
     select part.journal_id, (array_agg(coalesce(credit_note_no, invoice_no) order by issued.version))[1] as number
-    from part join money_lines line on line.tenant_id = $1 and line.waybill_number = part.waybill_number
+    from part join money_lines line on line.tenant_id = $1 and line.waybill_number = coalesce(part.waybill_number, '')
         and line.line_no = case part.kind when 'disputed' then part.line_no else part.refers_to end
       join invoices on invoices.tenant_id = $1 and invoices.invoice_id = coalesce(line.disputed_on, line.invoice_id)
       left join invoice_versions issued on issued.tenant_id = $1 and issued.invoice_id = invoices.invoice_id

@@ -9,7 +9,7 @@ import type { Tx } from '../../../core/database/tables.ts'
 import { InvoiceParams } from '../ledger/fields.ts'
 import { rightFields } from './charges.ts'
 import { makeCorrection } from './corrections.ts'
-import { Dispute, DisputeSettlement, disputeParcels, settleDispute } from './disputes.ts'
+import { Dispute, DisputeSettlement, disputeLines, noAdjustment, settleDispute } from './disputes.ts'
 
 const ChargesSettlement = defineBody('DisputeSettlement', { ...DisputeSettlement.properties, ...rightFields() })
 
@@ -18,10 +18,11 @@ const ChargesSettlement = defineBody('DisputeSettlement', { ...DisputeSettlement
  * place of an adjustment.
  */
 const settleWithCharges = async (tx: Tx, call: Call<Static<typeof ChargesSettlement>>): Promise<Acted<string[]>> => {
-  const { waybill_numbers, reason, adjustment, ...charges } = call.body
+  const { waybill_numbers = [], line_nos, reason, adjustment, ...charges } = call.body
   const isOfCharges = Object.keys(charges).length > 0
   if (isOfCharges && adjustment !== undefined)
     return refuse('adjustment', 'Leave this out: the right charges say what the merchant gets.')
+  if (isOfCharges && line_nos) return refuse('line_nos', noAdjustment)
   const settled = await settleDispute(tx, call)
   if (settled.kind !== 'done' || !isOfCharges) return settled
   for (const waybill_number of waybill_numbers) {
@@ -34,7 +35,10 @@ const settleWithCharges = async (tx: Tx, call: Call<Static<typeof ChargesSettlem
   return settled
 }
 
-const parcels = { params: InvoiceParams, data: Type.Array(Type.String({ examples: ['DM00000001'] })) }
+const parcels = {
+  params: InvoiceParams,
+  data: Type.Array(Type.String({ description: 'A waybill number, or `line 1`.', examples: ['DM00000001'] })),
+}
 
 /** Lets staff settle disputes. `onChanged` is called after one is settled, for merchants' webhooks. */
 export const disputeRoutes: FastifyPluginAsyncTypebox<{
@@ -47,7 +51,7 @@ export const disputeRoutes: FastifyPluginAsyncTypebox<{
     path: '/invoice/:invoice_no/dispute/settle',
     operationId: 'settleDispute',
     action: 'invoice.dispute_settled',
-    summary: 'Settle the dispute of parcels',
+    summary: 'Settle the dispute of parcels or lines',
     message: 'Dispute Settled Successfully',
     describeNothing: settled => (settled.length === 0 ? 'A Second Person Must Approve It' : undefined),
     description:
@@ -67,11 +71,11 @@ export const merchantDisputeRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }>
     path: '/invoice/:invoice_no/dispute',
     operationId: 'disputeInvoice',
     action: 'invoice.disputed',
-    summary: 'Dispute parcels of a submitted invoice',
+    summary: 'Dispute parcels or lines of a submitted invoice',
     message: 'Parcels Disputed Successfully',
     description:
-      'Holds what the parcels add to the total until the courier company settles the dispute; the rest is paid. Makes a new version of the invoice, and a credit note if the total falls.',
+      'Holds what the parcels, and lines without a parcel, add to the total until the courier company settles the dispute; the rest is paid. Makes a new version of the invoice, and a credit note if the total falls. Disputed charges of a tax invoice, which never changes, are paid with the remittance that sets it off, or with the next one.',
     body: Dispute,
-    act: disputeParcels,
+    act: disputeLines,
   })
 }

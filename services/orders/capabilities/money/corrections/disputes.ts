@@ -1,5 +1,6 @@
 import { addAmounts } from '@courier/shared/currency.ts'
-import { type Static, Type } from '@sinclair/typebox'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { hasFourEyes } from '../../../core/access/find-staff.ts'
 import { type Acted, type Call, checkEach, defineBody, refuse, refuseAny } from '../../../core/actions/action.ts'
 import { Reason } from '../../../core/actions/fields.ts'
@@ -7,80 +8,146 @@ import type { Tx } from '../../../core/database/tables.ts'
 import { findInvoice, type InvoiceRow, presentInvoice, unknownInvoice } from '../invoices/invoices.ts'
 import { Amount, mostCollected, Waybills } from '../ledger/fields.ts'
 import { bookJournal, chargesSql } from '../ledger/ledger.ts'
-import { hasLaterSql, lockParcels, nextLineSql, readClock } from '../ledger/parcels.ts'
+import { type Clock, hasLaterSql, lockName, lockParcels, nextLineSql, readClock } from '../ledger/parcels.ts'
 import { invoiceTermsSql, paidSql } from '../ledger/payable.ts'
+import type { DocumentKind } from '../papers/amounts.ts'
 import { addVersion } from '../papers/invoice-versions.ts'
 import { askSettlement } from './asked-corrections.ts'
 
-// Lets a merchant dispute parcels of an invoice: their part of its total is held until staff settle the dispute.
+// Lets a merchant dispute lines of a document: their part of a total is held until staff settle the dispute.
 
-export const Dispute = defineBody('Dispute', { waybill_numbers: Waybills, reason: Reason })
+const LineNos = Type.Array(Type.Integer({ minimum: 1, maximum: 2_147_483_647, must: 'be the line_no of a line' }), {
+  minItems: 1,
+  maxItems: 1000,
+  description: 'Lines without a parcel, by their `line_no`.',
+  examples: [[1]],
+})
+/** Defines what a dispute is about: parcels, lines without a parcel, or both. */
+const disputed = { waybill_numbers: Type.Optional(Waybills), line_nos: Type.Optional(LineNos) }
+type Disputed = Static<TObject<typeof disputed>>
+
+export const Dispute = defineBody('Dispute', { ...disputed, reason: Reason })
+
+/** Names what a dispute is about, as responses and the audit do. No waybill has a blank. */
+const toKeys = ({ waybill_numbers = [], line_nos = [] }: Disputed): string[] => [
+  ...waybill_numbers,
+  ...line_nos.map(toLineKey),
+]
+const toLineKey = (line: number | string) => `line ${line}`
+
+const checkDisputed = (body: Disputed, check: (key: string) => string | false | undefined): FieldErrors => ({
+  ...checkEach(body.waybill_numbers, check),
+  ...checkEach(body.line_nos?.map(String), line => check(toLineKey(line)), 'line_nos'),
+})
+
+/** Locks what a dispute is about, or refuses a request without it. */
+const lockDisputed = async (tx: Tx, tenant: string, body: Disputed) => {
+  if (toKeys(body).length === 0)
+    return refuse('waybill_numbers', 'Give waybill_numbers, or line_nos of lines without a parcel.')
+  await lockParcels(tx, tenant, body.waybill_numbers ?? [])
+  if (body.line_nos) await lockName(tx, tenant, 'corrections')
+  return undefined
+}
+
+/** Tests whether a line is one that $3 names. `no` is the number of the line that is disputed. */
+const isNamedSql = (no: string) =>
+  `(waybill_number = any($3::text[]) or waybill_number = '') and ${keySql(no)} = any($3::text[])`
+const keySql = (no: string) => `case when waybill_number = '' then 'line ' || ${no} else waybill_number end`
 
 /**
- * Holds back the part that parcels add to the total of a submitted invoice. The rest of the invoice proceeds; with
- * nothing left to pay, the invoice waits.
+ * Holds back the part that lines add to the total of a submitted document. The rest of it proceeds; with nothing left
+ * to pay, it waits. Disputed charges of a tax invoice, which never changes, are on the remittance.
  */
-export const disputeParcels = async (
+export const disputeLines = async (
   tx: Tx,
   { tenant, merchantId, id: number, body }: Call<Static<typeof Dispute>>,
 ): Promise<Acted<string[]>> => {
-  const { waybill_numbers: waybills, reason } = body
+  const { reason } = body
+  const keys = toKeys(body)
   const invoice = await findInvoice(tx, tenant, number, { merchantId, lock: true })
   if (!invoice) return unknownInvoice
   const { invoice_id, invoice_no, merchant_id, document, state } = invoice
   if (state !== 'submitted')
     return refuse('invoice_no', `The invoice is ${state}: only a submitted one can be disputed.`)
-  await lockParcels(tx, tenant, waybills)
-  const { rows } = await tx.client.query(disputableSql, [tenant, invoice_id, waybills])
-  const found = new Map(rows.map(row => [row.waybill_number, row]))
-  const open = await findOpen(tx, [tenant, merchant_id, waybills])
-  const refused = refuseAny(
-    checkEach(waybills, waybill => {
-      const { amount } = found.get(waybill) ?? {}
-      if (amount === undefined) return `${waybill} is not on the invoice ${invoice_no}.`
-      if (open.has(waybill)) return `${waybill} is disputed already.`
-      return amount === 0 && `Nothing of ${waybill} is in the total.`
-    }),
-  )
+  const holder = hasTotal(document) ? invoice : await findRemittance(tx, tenant, invoice_id)
+  const incomplete = await lockDisputed(tx, tenant, body)
+  if (incomplete) return incomplete
+  const { rows } = await tx.client.query(disputableSql(document), [tenant, invoice_id, keys])
+  const found = new Map(rows.map(row => [row.key, row.amount]))
+  const open = await findOpen(tx, [tenant, merchant_id, keys])
+  const errors = checkDisputed(body, key => {
+    const amount = found.get(key)
+    if (amount === undefined) return `${key} is not on the invoice ${invoice_no}.`
+    if (open.has(key)) return `${key} is disputed already.`
+    return amount === 0 && `Nothing of ${key} is in the total.`
+  })
+  const refused = refuseAny(errors)
   if (refused) return refused
-  const held = addAmounts(rows.map(({ amount }) => amount))
   const clock = await readClock(tx, tenant)
   const { journalId, today } = clock
-  await tx.client.query(disputeSql, [tenant, invoice_id, waybills, journalId, today, reason])
-  await tx.client.query(addToTotalSql, [tenant, invoice_id, -held])
-  const change = {
-    kind: 'disputed',
-    issuedOn: today,
-    credited: held > 0 && document === 'invoice' ? held : undefined,
-    reason,
-  } as const
-  await addVersion(tx, tenant, invoice, clock, change)
-  await bookJournal(tx, tenant, journalId, waybills)
-  return { kind: 'done', data: waybills, objects: waybills }
+  const lines = [rows.map(row => row.waybill_number), rows.map(row => row.amount), rows.map(row => row.refers_to)]
+  const about = [merchant_id, journalId, today, reason, holder?.invoice_id, invoice_id]
+  await tx.client.query(disputeSql, [tenant, ...lines, ...about])
+  if (holder) await holdBack(tx, tenant, holder, addAmounts(found.values()), clock, reason)
+  await bookJournal(tx, tenant, journalId, lines[0] ?? [])
+  return { kind: 'done', data: keys, objects: keys }
 }
 
-const addToTotalSql = 'update invoices set total = total + $3 where tenant_id = $1 and invoice_id = $2'
+const hasTotal = (document: DocumentKind) => document === 'invoice' || document === 'remittance'
 
-/** Selects the amount that each parcel adds to the total of the invoice $2. */
-const disputableSql = `
-  select waybill_number, sum(${paidSql})::float8 as amount,
-    max(line_no) filter (where kind <> 'disputed') as refers_to, min(line.merchant_id) as merchant_id
-  from money_lines line join ${invoiceTermsSql}
-  where line.tenant_id = $1 and line.invoice_id = $2 and waybill_number = any($3::text[]) group by waybill_number`
+/** Finds the submitted remittance that sets a tax invoice or note off; undefined: the next one takes the dispute. */
+const findRemittance = async (tx: Tx, tenant: string, invoiceId: string) => {
+  const { rows } = await tx.client.query(remittanceSql, [tenant, invoiceId])
+  const found = rows[0] && (await findInvoice(tx, tenant, rows[0].remittance_id, { lock: true }))
+  return found?.state === 'submitted' ? found : undefined
+}
+
+const remittanceSql = `
+  select remittance_id from set_offs join invoices remittance on remittance.tenant_id = $1
+    and remittance.invoice_id = remittance_id
+  where set_offs.tenant_id = $1 and set_offs.invoice_id = $2 and state = 'submitted' order by 1 limit 1`
+
+/** Takes what is held off the total of a document, as its next version. */
+const holdBack = async (tx: Tx, tenant: string, invoice: InvoiceRow, held: number, clock: Clock, reason: string) => {
+  await tx.client.query(addToTotalSql, [tenant, invoice.invoice_id, -held])
+  const credited = held > 0 && invoice.document === 'invoice' ? held : undefined
+  await addVersion(tx, tenant, invoice, clock, { kind: 'disputed', issuedOn: clock.today, credited, reason })
+}
+
+/** Disputed charges may be of parcels that are not on the remittance. */
+const addToTotalSql = `
+  update invoices set total = total + $3, parcels = counted.parcels
+  from (
+    select count(distinct nullif(waybill_number, '')) as parcels from money_lines
+    where tenant_id = $1 and invoice_id = $2
+  ) counted where tenant_id = $1 and invoice_id = $2`
+
+/** Selects the amount that each parcel or line adds to what is paid, by the document $2 that has it. */
+const disputableSql = (document: DocumentKind) => `
+  select ${keySql('line_no')} as key, waybill_number,
+    sum(${hasTotal(document) ? paidSql : `-${chargesSql}`})::float8 as amount,
+    max(line_no) filter (where kind <> 'disputed') as refers_to
+  from money_lines line ${hasTotal(document) ? `join ${invoiceTermsSql}` : ''}
+  where line.tenant_id = $1 and line.${hasTotal(document) ? 'invoice_id' : 'tax_invoice_id'} = $2
+    and ${isNamedSql('line_no')} and (waybill_number <> '' or kind <> 'disputed')
+  group by 1, 2`
 
 const disputeSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, refers_to,
     invoice_id, disputed_on, booked_on, reason)
-  select $1, waybill_number, next.line_no, $4, merchant_id, 'disputed', amount, refers_to, $2, $2, $5, $6
-  from (${disputableSql}) parcel cross join lateral (
-    select 1 + line_no as line_no from money_lines newest where newest.tenant_id = $1
-      and newest.waybill_number = parcel.waybill_number
-    order by newest.tenant_id desc, newest.waybill_number desc, newest.line_no desc limit 1
-  ) next
+  select $1, waybill_number,
+    newest.line_no + row_number() over (partition by waybill_number order by refers_to), $6, $5, 'disputed', amount,
+    refers_to, $9, $10, $7, $8
+  from unnest($2::text[], $3::numeric[], $4::integer[]) as taken (waybill_number, amount, refers_to)
+    cross join lateral (
+      select line_no from money_lines newest where newest.tenant_id = $1
+        and newest.waybill_number = taken.waybill_number
+      order by newest.tenant_id desc, newest.waybill_number desc, newest.line_no desc limit 1
+    ) newest
   returning tenant_id`
 
 export const DisputeSettlement = Type.Object({
-  waybill_numbers: Waybills,
+  ...disputed,
   adjustment: Type.Optional({
     ...Amount,
     minimum: -mostCollected,
@@ -99,7 +166,8 @@ export const settleDispute = async (tx: Tx, call: Settling): Promise<Acted<strin
   if ('kind' in found) return found
   const { tenant, by, body } = call
   if (!body.adjustment || !(await hasFourEyes(tx, tenant))) return bookSettlement(tx, call, found)
-  await askSettlement(tx, { ...body, adjustment: body.adjustment, tenant, by, invoice: found.invoice })
+  const { waybill_numbers = [], adjustment, reason } = body
+  await askSettlement(tx, { waybill_numbers, adjustment, reason, tenant, by, invoice: found.invoice })
   return { kind: 'done', data: [], objects: [] }
 }
 
@@ -111,20 +179,22 @@ export const settleApproved = async (tx: Tx, call: Settling): Promise<Acted<stri
 
 interface OpenDispute {
   readonly invoice: InvoiceRow
-  /** Holds the amount held for each parcel. */
+  /** Holds the amount held for each parcel or line. */
   readonly open: ReadonlyMap<string, number>
 }
 
 /** Finds the disputes that a request settles, and locks their parcels; or refuses the request. */
 const findDispute = async (tx: Tx, { tenant, id: number, body }: Settling) => {
-  const { waybill_numbers: waybills, adjustment = 0 } = body
+  const { waybill_numbers: waybills = [], line_nos, adjustment = 0 } = body
   const invoice = await findInvoice(tx, tenant, number, { lock: true })
   if (!invoice) return unknownInvoice
-  await lockParcels(tx, tenant, waybills)
-  const open = await findOpen(tx, [tenant, invoice.merchant_id, waybills], invoice.invoice_id)
-  const errors = checkEach(
-    waybills,
-    waybill => !open.has(waybill) && `No dispute of ${waybill} is open on the invoice ${invoice.invoice_no}.`,
+  const incomplete = await lockDisputed(tx, tenant, body)
+  if (incomplete) return incomplete
+  if (line_nos && adjustment !== 0) return refuse('adjustment', noAdjustment)
+  const open = await findOpen(tx, [tenant, invoice.merchant_id, toKeys(body)], invoice.invoice_id)
+  const errors = checkDisputed(
+    body,
+    key => !open.has(key) && `No dispute of ${key} is open on the invoice ${invoice.invoice_no}.`,
   )
   const [tooSmall, most] = [...open].find(([, held]) => adjustment < -Math.abs(held)) ?? []
   if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall}, ${most}.`]
@@ -132,8 +202,11 @@ const findDispute = async (tx: Tx, { tenant, id: number, body }: Settling) => {
   return refuseAny(errors) ?? { invoice, open }
 }
 
+export const noAdjustment =
+  'A line without a parcel is released as it is: make a write_off of the merchant, which a second person approves.'
+
 /**
- * Releases the amount held for parcels that the merchant disputes on an invoice, with an adjustment. The merchant's
+ * Releases the amount held for parcels or lines that the merchant disputes on an invoice, with an adjustment. The merchant's
  * next invoice takes both; an invoice that waits because it has nothing to pay takes them itself.
  */
 const bookSettlement = async (
@@ -141,20 +214,21 @@ const bookSettlement = async (
   { tenant, by, body }: Settling,
   { invoice, open }: OpenDispute,
 ): Promise<Acted<string[]>> => {
-  const { waybill_numbers: waybills, adjustment = 0, reason } = body
-  const values = [tenant, invoice.merchant_id, waybills]
+  const { waybill_numbers: waybills = [], line_nos, adjustment = 0, reason } = body
+  const keys = toKeys(body)
+  const values = [tenant, invoice.merchant_id, keys]
   const clock = await readClock(tx, tenant)
   const { journalId, today } = clock
-  const isWaiting = invoice.state === 'submitted' && invoice.total <= 0
+  const isWaiting = hasTotal(invoice.document) && invoice.state === 'submitted' && invoice.total <= 0
   const taker = isWaiting ? invoice.invoice_id : null
   await tx.client.query(releaseSql, [...values, journalId, today, by.name, reason, adjustment, taker])
-  await bookJournal(tx, tenant, journalId, waybills)
+  await bookJournal(tx, tenant, journalId, line_nos ? [...waybills, ''] : waybills)
   if (isWaiting) {
     const released = addAmounts([...open.values()].flatMap(held => [held, adjustment]))
     await tx.client.query(addToTotalSql, [tenant, invoice.invoice_id, released])
     await presentInvoice(tx, tenant, invoice, clock, 'settled')
   }
-  return { kind: 'done', data: waybills, objects: waybills }
+  return { kind: 'done', data: keys, objects: keys }
 }
 
 /**
@@ -184,11 +258,12 @@ const isOwnSql = (invoice: string) => `coalesce(line.disputed_on, line.invoice_i
 const isOpenSql = `tenant_id = $1 and merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}`
 
 const heldSql = `
-  select waybill_number, held::float8 from money_lines line where ${isOpenSql} and waybill_number = any($3::text[])
+  select ${keySql('refers_to')} as key, held::float8 from money_lines line
+  where ${isOpenSql} and ${isNamedSql('refers_to')}
     and ($4::uuid is null or ${isOwnSql('$4')})`
 
 /**
- * Finds the amount held for each parcel, on one invoice or on any. A parcel has one open dispute at a time, on
+ * Finds the amount held for each parcel or line, on one invoice or on any. A parcel has one open dispute at a time, on
  * whichever of its invoices.
  */
 const findOpen = async (
@@ -197,11 +272,13 @@ const findOpen = async (
   invoiceId: string | null = null,
 ): Promise<Map<string, number>> => {
   const { rows } = await tx.client.query(heldSql, [...values, invoiceId])
-  return new Map(rows.map(row => [row.waybill_number, row.held]))
+  return new Map(rows.map(row => [row.key, row.held]))
 }
 
 const releaseSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, adjustment,
     refers_to, booked_on, staff_name, reason, invoice_id)
-  select $1, waybill_number, ${nextLineSql}, $4, merchant_id, 'released', -held, $8, line_no, $5, $6, $7, $9
-  from money_lines line where ${isOpenSql} and waybill_number = any($3::text[]) returning tenant_id`
+  select $1, waybill_number,
+    ${nextLineSql} + row_number() over (partition by waybill_number order by line_no) - 1, $4, merchant_id, 'released',
+    -held, $8, line_no, $5, $6, $7, $9
+  from money_lines line where ${isOpenSql} and ${isNamedSql('refers_to')} returning tenant_id`

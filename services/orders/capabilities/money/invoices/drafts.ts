@@ -81,7 +81,8 @@ export const isUndoneLaterSql = `exists (
       and later.booked_on > $4::date and later.line_no > line.line_no and (
         later.kind in ('delivery_reversed', 'return_reversed') and later.refers_to <= line.line_no
           and line.kind not in ('compensated', 'compensation', 'write_off')
-        or later.kind = 'disputed' and later.invoice_id is null))`
+        or later.kind = 'disputed' and later.invoice_id is null
+          and (line.waybill_number <> '' or later.refers_to = line.line_no)))`
 
 /** Sums the charges of lines, `line`, without tax, and their tax. */
 export const taxSumsSql = `coalesce(sum(line.delivery + line.cod_fee + line.return_fee), 0)::float8 as taxable,

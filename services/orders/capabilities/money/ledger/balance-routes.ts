@@ -1,5 +1,6 @@
 import { errorResponses, notFound } from '@courier/shared/errors/errors.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
+import { orNull } from '@courier/shared/schemas.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyPluginAsync, FastifySchema } from 'fastify'
 import type pg from 'pg'
@@ -18,10 +19,14 @@ const Balance = Type.Object(
     at_office: sum('The money of parcels on no invoice, at the office or with payment providers.', 30000),
     banked: sum('The money of parcels on no invoice, in the bank.', 0),
     waiting: sum('The totals of unpaid invoices, without drafts.', 15451.8),
-    held: sum('The money held for parcels in dispute.', 425.4),
+    held: sum(
+      'The money held for parcels and lines in dispute; below zero, disputed charges that were paid back.',
+      425.4,
+    ),
     held_for: Type.Array(
       Type.Object({
-        waybill_number: Type.String(),
+        waybill_number: nullable('null: a line without a parcel is in dispute.'),
+        line_no: orNull(Type.Integer(), { description: 'The line without a parcel.' }),
         amount: Type.Number({ examples: [425.4] }),
         reason: nullable(),
         since: Type.String(),
@@ -81,7 +86,8 @@ export const [balanceRoutes, merchantBalanceRoutes] = forBoth(
 )
 
 const held = `disputed as (
-    select waybill_number, held, line.reason, uuid_extract_timestamp(line.journal_id) as at, invoice_no
+    select nullif(waybill_number, '') as waybill_number, case waybill_number when '' then refers_to end as line_no, held,
+      line.reason, uuid_extract_timestamp(line.journal_id) as at, invoice_no
     from money_lines line left join invoices on invoices.tenant_id = $1
       and invoices.invoice_id = coalesce(disputed_on, line.invoice_id)
     where line.tenant_id = $1 and line.merchant_id = $2 and line.kind = 'disputed' and not ${hasLaterSql('released')}
@@ -132,8 +138,8 @@ const balanceSql = `
       and charges_journal_id is null
   ), holding as (
     select coalesce(sum(held), 0) as held,
-      coalesce(json_agg(json_build_object('waybill_number', waybill_number, 'amount', held::float8,
-      'reason', reason, 'since', ${isoTime('at')}, 'invoice_no', invoice_no) order by at desc)
+      coalesce(json_agg(json_build_object('waybill_number', waybill_number, 'line_no', line_no,
+      'amount', held::float8, 'reason', reason, 'since', ${isoTime('at')}, 'invoice_no', invoice_no) order by at desc)
         filter (where nr <= 1000), '[]') as held_for
     from (select *, row_number() over (order by at desc) as nr from disputed) numbered
   )
