@@ -244,10 +244,32 @@ if (browser) {
     await panel('Money').getByText('Found in Galle').waitFor()
   })
 
+  t.test('the audit shows who did what, and can be narrowed and saved', async t => {
+    await page.goto(`${url}#/audit`)
+    await page.getByText('correction.approved').first().waitFor()
+    await page.getByLabel('Action').selectOption('correction')
+    await page.getByLabel('Who').fill('Second')
+    await page.getByLabel('Who').press('Enter')
+    await page.getByText('correction.made').first().waitFor({ state: 'detached' })
+    t.equal(await page.getByText('correction.approved').count(), 1)
+    await show(t, 'audit')
+    const saving = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'CSV' }).click()
+    t.match((await saving).suggestedFilename(), /^audit-.*\.csv$/)
+  })
+
   for (const language of ['si', 'ta'])
     t.test(`the money screens fit in ${language}`, async t => {
       await page.locator('select.quiet').selectOption(language)
-      for (const screen of ['cash', 'invoices', 'payouts', 'payouts/PAY-00001', 'corrections', 'merchants/1']) {
+      for (const screen of [
+        'cash',
+        'invoices',
+        'payouts',
+        'payouts/PAY-00001',
+        'corrections',
+        'audit',
+        'merchants/1',
+      ]) {
         await page.goto(`${url}#/${screen}`)
         await page.locator('.panel').first().waitFor()
         await show(t, `${screen.replace('/', '-')}-${language}`)

@@ -4,6 +4,7 @@ import { t } from '../kit/i18n.js'
 import { html, useEffect } from '../kit/preact.js'
 import { show } from '../kit/shell.js'
 import { findWaybill } from '../kit/waybill.js'
+import { Audit } from './screens/audit.js'
 import { Cash } from './screens/cash.js'
 import { Channels } from './screens/channels.js'
 import { Conversations } from './screens/conversations.js'
@@ -41,6 +42,7 @@ const screens = {
   invoices: { Screen: Invoices, needs: 'listAllInvoices' },
   payouts: { Screen: Payouts, needs: 'getPayRun' },
   corrections: { Screen: Corrections, needs: 'listCorrections' },
+  audit: { Screen: Audit, needs: 'listAudit' },
   merchants: { Screen: Merchants, needs: 'listMerchants' },
   gaps: { Screen: Gaps, needs: 'listRateGaps' },
   people: { Screen: People, needs: 'listMySessions' },

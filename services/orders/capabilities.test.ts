@@ -77,7 +77,7 @@ const operations: Record<Name, string[]> = {
     ...['', '/accounts', '/trial-balance', '/journal', '/month', '/month/documents'].map(
       report => `GET /api/staff/ledger${report}`,
     ),
-    ...['GET shop/account', 'GET /api/staff/merchant/{merchant_id}/account'],
+    ...['GET shop/account', 'GET /api/staff/merchant/{merchant_id}/account', 'GET /api/staff/audit'],
   ],
   editing: ['PATCH shop/order/{waybill}', 'PATCH /api/staff/order/{waybill}'],
   failures: ['shop', '/api/staff'].flatMap(side => [

@@ -65,6 +65,7 @@ const ofOrders: Roles = {
   listJournal: account,
   getMonthReport: account,
   getTaxSchedule: account,
+  listAudit: account,
   getMerchantAccount: account,
   getCash: account,
   listHandovers: account,

@@ -1,8 +1,7 @@
-import { Act } from '../../kit/actions.js'
+import { Act, saveFile } from '../../kit/actions.js'
 import { callOrders } from '../../kit/api.js'
 import { FoldedForm, Form, usePost } from '../../kit/form.js'
 import { companyMoney, named, number, t } from '../../kit/i18n.js'
-import { saveDocument } from '../../kit/money.js'
 import { html, useState } from '../../kit/preact.js'
 import { Badge, column, Facts, Live, Panel, Table, Time, Two, useLive } from '../../kit/ui.js'
 import { reasonField } from './money.js'
@@ -106,6 +105,8 @@ const Steps = ({ batch, path, onDone }) => {
       toBody=${toFailure} onDone=${onDone} /></div>`
 }
 
+const saveBankFile = async (path, name) => saveFile(await callOrders(`${path}?format=csv`, { as: 'blob' }), name)
+
 const One = ({ no }) => {
   const path = `/payout/${encodeURIComponent(no)}`
   const found = useLive(signal => callOrders(path, { signal }), 0, [no])
@@ -125,7 +126,7 @@ const One = ({ no }) => {
     ${
       found.data &&
       html`<${State} of=${found.data.data} />
-      ${found.data.data.released_at && html`<${Act} run=${() => saveDocument(path, no, 'csv')}>CSV<//>`}`
+      ${found.data.data.released_at && html`<${Act} run=${() => saveBankFile(path, found.data.data.file_name)}>${found.data.data.file_name}<//>`}`
     }</div>
     <p><a href="#/payouts">${t('menu.payouts')}</a></p>
     <${Live} of=${found} lines=${8}>${({ data }) => html`

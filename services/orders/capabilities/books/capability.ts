@@ -1,4 +1,5 @@
 import type { Capability } from '../../capability.ts'
+import { auditRoutes } from './audit-routes.ts'
 import { ledgerRoutes } from './ledger-routes.ts'
 import { accountRoutes, merchantAccountRoutes } from './merchant-account.ts'
 import { monthRoutes } from './month-report.ts'
@@ -10,7 +11,7 @@ export const books: Capability = {
   start: () => ({
     routes: {
       merchant: [accountRoutes],
-      staff: [statementRoutes, ledgerRoutes, monthRoutes, taxScheduleRoutes, merchantAccountRoutes],
+      staff: [statementRoutes, ledgerRoutes, monthRoutes, taxScheduleRoutes, merchantAccountRoutes, auditRoutes],
     },
   }),
 }
