@@ -105,7 +105,10 @@ const Steps = ({ batch, path, onDone }) => {
       toBody=${toFailure} onDone=${onDone} /></div>`
 }
 
-const saveBankFile = async (path, name) => saveFile(await callOrders(`${path}?format=csv`, { as: 'blob' }), name)
+const BankFile = ({ path, name }) => {
+  const save = async () => saveFile(await callOrders(`${path}?format=csv`, { as: 'blob' }), name)
+  return html`<${Act} run=${save}>${name}<//>`
+}
 
 const One = ({ no }) => {
   const path = `/payout/${encodeURIComponent(no)}`
@@ -126,7 +129,7 @@ const One = ({ no }) => {
     ${
       found.data &&
       html`<${State} of=${found.data.data} />
-      ${found.data.data.released_at && html`<${Act} run=${() => saveBankFile(path, found.data.data.file_name)}>${found.data.data.file_name}<//>`}`
+      ${found.data.data.released_at && html`<${BankFile} path=${path} name=${found.data.data.file_name} />`}`
     }</div>
     <p><a href="#/payouts">${t('menu.payouts')}</a></p>
     <${Live} of=${found} lines=${8}>${({ data }) => html`

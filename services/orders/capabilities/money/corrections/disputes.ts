@@ -206,8 +206,8 @@ export const noAdjustment =
   'A line without a parcel is released as it is: make a write_off of the merchant, which a second person approves.'
 
 /**
- * Releases the amount held for parcels or lines that the merchant disputes on an invoice, with an adjustment. The merchant's
- * next invoice takes both; an invoice that waits because it has nothing to pay takes them itself.
+ * Releases the amount held for parcels or lines that the merchant disputes on an invoice, with an adjustment. The
+ * merchant's next invoice takes both; an invoice that waits because it has nothing to pay takes them itself.
  */
 const bookSettlement = async (
   tx: Tx,

@@ -86,8 +86,8 @@ export const [balanceRoutes, merchantBalanceRoutes] = forBoth(
 )
 
 const held = `disputed as (
-    select nullif(waybill_number, '') as waybill_number, case waybill_number when '' then refers_to end as line_no, held,
-      line.reason, uuid_extract_timestamp(line.journal_id) as at, invoice_no
+    select nullif(waybill_number, '') as waybill_number, case waybill_number when '' then refers_to end as line_no,
+      held, line.reason, uuid_extract_timestamp(line.journal_id) as at, invoice_no
     from money_lines line left join invoices on invoices.tenant_id = $1
       and invoices.invoice_id = coalesce(disputed_on, line.invoice_id)
     where line.tenant_id = $1 and line.merchant_id = $2 and line.kind = 'disputed' and not ${hasLaterSql('released')}
