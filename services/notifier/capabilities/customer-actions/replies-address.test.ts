@@ -180,6 +180,23 @@ t.test('a text from another person, or more than an hour after the customer was 
   await until('orders has the address', async () => addresses().length === 1)
 })
 
+t.test('the address of a customer who got another number meanwhile belongs to the press', async t => {
+  const { app, stored } = await press(t)
+  const [wa_id, now] = ['94770000998', String(Math.floor(Date.now() / 1000))]
+  const system = { type: 'user_changed_number', wa_id }
+  const changed = { from: customer, id: 'wamid.change', type: 'system', text: undefined, system, timestamp: now }
+  await postWebhook(app, envelope({ messages: [inbound(changed)] }, phoneNumberId))
+  const text = { body: '12 Galle Road' }
+  await postWebhook(
+    app,
+    envelope({ messages: [inbound({ from: wa_id, id: 'wamid.new', text, timestamp: now })] }, phoneNumberId),
+  )
+  t.match(await stored(), [
+    { outcome: 'asked', recipient: wa_id },
+    { outcome: 'unconfirmed', recipient: wa_id },
+  ])
+})
+
 t.test('with several parcels a text belongs to the button that was pressed last', async t => {
   const { control, offer, settled, giveAddress } = await press(t)
   control.press({ message_id: await offer('DM2'), index: changeAddress })
