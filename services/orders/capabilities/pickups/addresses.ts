@@ -1,4 +1,5 @@
 import { selectedInvalid } from '@courier/shared/errors/field-errors.ts'
+import { readPhone } from '@courier/shared/phone-number.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { Static } from '@sinclair/typebox'
 import { findActiveBusinesses } from '../../core/access/queries.ts'
@@ -41,7 +42,10 @@ export const addAddress = async (
     tenant,
     city_id,
   ])
+  const [company] = await tx.rows<{ country: string }>('select country from tenants where tenant_id = $1', [tenant])
+  const isPhone = readPhone(phone, company?.country ?? '').number !== undefined
   const refusal = refuseAny({
+    ...(!isPhone && { phone: ['The phone field must be a phone number.'] }),
     ...(!business && { merchant_business_id: [selectedInvalid('merchant_business_id')] }),
     ...(cities.length === 0 && { city_id: [selectedInvalid('city_id')] }),
   })

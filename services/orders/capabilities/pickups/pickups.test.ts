@@ -45,6 +45,8 @@ t.test('a merchant keeps its addresses; the first of a business is its default',
   t.strictSame((await get('/pickup-address')).body.data, [address, other])
   t.strictSame((await get('/pickup-address', ofBooks)).body.data, [foreign])
   t.equal((await remove(`/pickup-address/${foreign.id}`)).status, 404)
+  for (const phone of ['abc', '12', '—'])
+    t.match((await post('/pickup-address', { ...place, phone })).body.errors, { phone: [/phone number/] }, phone)
   const { data } = (await post('/pickup-address', { ...place, is_default: true })).body
   t.match((await get('/pickup-address')).body.data, [
     { is_default: false },
