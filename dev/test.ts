@@ -122,6 +122,7 @@ if (!isStopping) {
       `The slowest:\n${slowest.map(({ file, seconds }) => `  ${seconds.toFixed(1)} s ${file}\n`).join('')}`,
     )
   }
+  for (const { file, failed } of results) if (failed > 0) process.stdout.write(`Failed: ${file}\n`)
   const sum = (key: 'passed' | 'failed'): number => results.reduce((total, result) => total + result[key], 0)
   const [passed, failed] = [sum('passed'), sum('failed')]
   process.stdout.write(`${passed} passed, ${failed} failed\n`)
