@@ -5,6 +5,7 @@ import { html, useEffect } from '../kit/preact.js'
 import { show } from '../kit/shell.js'
 import { findWaybill } from '../kit/waybill.js'
 import { Audit } from './screens/audit.js'
+import { Bank } from './screens/bank.js'
 import { Cash } from './screens/cash.js'
 import { Channels } from './screens/channels.js'
 import { Conversations } from './screens/conversations.js'
@@ -41,6 +42,7 @@ const screens = {
   cash: { Screen: Cash, needs: 'getCash' },
   invoices: { Screen: Invoices, needs: 'listAllInvoices' },
   payouts: { Screen: Payouts, needs: 'getPayRun' },
+  bank: { Screen: Bank, needs: 'listBankEntries' },
   corrections: { Screen: Corrections, needs: 'listCorrections' },
   audit: { Screen: Audit, needs: 'listAudit' },
   merchants: { Screen: Merchants, needs: 'listMerchants' },

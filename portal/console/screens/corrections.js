@@ -9,14 +9,19 @@ import { reasonField, valueField } from './money.js'
 
 const badges = { waiting: 'warn', approved: 'good' }
 
-/** Offers the decision on a correction. The person who made it may only reject it. */
-const Decide = ({ of: { correction_id: id, state }, onDone }) => {
+/** Shows the state of an entry at `path`, and offers the decision. The person who made it may only reject it. */
+export const Decision = ({ of: { state, decided_by }, path, needs, onDone, children = undefined }) => {
   const post = usePost()
-  const decide = step => () => post(`/ledger/correction/${id}/${step}`, {}).then(onDone)
-  if (state !== 'waiting' || !may('approveCorrection')) return null
-  return html`<div class="row">
-    <${Act} kind="primary" run=${decide('approve')}>${t('invoice.approve')}<//>
-    <${Act} run=${decide('reject')}>${t('invoice.reject')}<//></div>`
+  const decide = step => () => post(`${path}/${step}`, {}).then(onDone)
+  return html`<div><${Badge} kind=${badges[state] ?? 'neutral'}>
+      ${state === 'waiting' ? t('correction.waiting') : named('invoice', state)}<//> ${decided_by}
+    ${
+      state === 'waiting' &&
+      may(needs) &&
+      html`<div class="row">
+      <${Act} kind="primary" run=${decide('approve')}>${t('invoice.approve')}<//>
+      <${Act} run=${decide('reject')}>${t('invoice.reject')}<//></div>`
+    }${children}</div>`
 }
 
 const columns = onDone => [
@@ -33,9 +38,8 @@ const columns = onDone => [
   ),
   column(
     t('status'),
-    row => html`<div><${Badge} kind=${badges[row.state] ?? 'neutral'}>
-      ${row.state === 'waiting' ? t('correction.waiting') : named('invoice', row.state)}<//> ${row.decided_by}
-      <${Decide} of=${row} onDone=${onDone} /></div>`,
+    row => html`<${Decision} of=${row} path=${`/ledger/correction/${row.correction_id}`} needs="approveCorrection"
+      onDone=${onDone} />`,
   ),
 ]
 
