@@ -74,10 +74,11 @@ const operations: Record<Name, string[]> = {
     ),
   ],
   books: [
-    ...['', '/accounts', '/trial-balance', '/journal', '/month', '/month/documents'].map(
+    ...['', '/accounts', '/trial-balance', '/journal', '/month', '/month/documents', '/month/withholding'].map(
       report => `GET /api/staff/ledger${report}`,
     ),
-    ...['GET shop/account', 'GET /api/staff/merchant/{merchant_id}/account', 'GET /api/staff/audit'],
+    ...['account', 'withholding'].flatMap(of => [`GET shop/${of}`, `GET /api/staff/merchant/{merchant_id}/${of}`]),
+    'GET /api/staff/audit',
   ],
   editing: ['PATCH shop/order/{waybill}', 'PATCH /api/staff/order/{waybill}'],
   failures: ['shop', '/api/staff'].flatMap(side => [

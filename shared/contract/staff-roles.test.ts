@@ -57,7 +57,7 @@ const table: [roles: string[], operations: string[]][] = [
         'getMerchantBalance',
       ],
       ...['listAccounts', 'getTrialBalance', 'listJournal', 'getMonthReport', 'getMerchantAccount'],
-      ...['getTaxSchedule', 'listAudit'],
+      ...['getTaxSchedule', 'listAudit', 'getWithholdingStatement', 'getMerchantWithholding'],
       ...['listAllInvoices', 'getAnyInvoice', 'getAnyCreditNote', 'makeInvoices', 'submitInvoice', 'approveInvoice'],
       ...['rejectInvoice', 'cancelInvoice', 'payCharges', 'settleDispute', 'compensateParcel', 'getBankAccount'],
       ...['changeBankAccount', 'confirmBankAccount', 'getPayRun', 'makePayoutBatch', 'getPayoutBatch'],

@@ -66,6 +66,8 @@ const ofOrders: Roles = {
   getMonthReport: account,
   getTaxSchedule: account,
   listAudit: account,
+  getWithholdingStatement: account,
+  getMerchantWithholding: account,
   getMerchantAccount: account,
   getCash: account,
   listHandovers: account,

@@ -49,6 +49,7 @@ export const plainCatalogue = (more: Partial<Catalogue> = {}): Catalogue => ({
   checks: { phone: null, duplicate: null, unusual: null },
   cities: new CityIndex(states, cities),
   rateCards: new Map([['shoes', card]]),
+  bookingRefusals: new Map(),
   merchantOfBusiness: new Map([
     ['7290', 'shoes'],
     ['7291', 'shoes'],

@@ -3,7 +3,7 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { recentSql } from '../money/ledger/balances.ts'
+import { accountsSql, recentSql } from '../money/ledger/balances.ts'
 import { sum } from '../money/ledger/fields.ts'
 import { foldedBalanceSql } from '../money/ledger/fold-and-seal.ts'
 import { formatField, jsonOrCsv, streamCsv } from '../money/papers/csv.ts'
@@ -15,8 +15,8 @@ const columns = {
   collected: sum('The sum that recipients paid.', 41_800),
   charges: sum('Delivery charges and COD fees.', 20_210),
   returns: sum('Fees of returns.', 1050),
-  tax: sum('Tax on both.', 3826.8),
-  withholding: sum('The sum withheld for the tax office.', 836),
+  tax: sum('Tax on both, of all names.', 3826.8),
+  withholding: sum('The sum withheld for tax offices, of all names.', 836),
   compensation: sum('Compensation for lost parcels.', 0),
   adjustments: sum('Adjustments of disputes, write-offs and corrections of what was collected.', 100),
   disputed: sum('The sum newly held for disputes, less what was released.', 0),
@@ -31,11 +31,18 @@ const MonthRow = Type.Object({
   ...columns,
   closing: sum('The sum owed after the month: opening, plus what adds to it, less what was deducted and paid out.', 0),
 })
+const ShownRow = Type.Object({
+  ...MonthRow.properties,
+  named: Type.Record(Type.String(), Type.Number(), {
+    description: 'The parts of tax and withholding that have names, by account.',
+    examples: [{ 'tax:VAT': 3083.4 }],
+  }),
+})
 const MonthReport = Type.Object(
-  { month: Type.String({ examples: ['2026-02'] }), totals: MonthRow, merchants: Type.Array(MonthRow) },
+  { month: Type.String({ examples: ['2026-02'] }), totals: ShownRow, merchants: Type.Array(ShownRow) },
   { title: 'MonthReport' },
 )
-type MonthRow = Static<typeof MonthRow>
+type ShownRow = Static<typeof ShownRow>
 
 export const monthField = Type.String({
   maxLength: 7,
@@ -63,17 +70,33 @@ export const monthRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (
     await checkDays(pool, tenant, query)
     const read = async (after: string | null, limit: number) => {
       const values = [tenant, `${month}-01`, after, limit]
-      return readInTenant<MonthRow>(pool, tenant, { name: 'read_month', text: monthSql, values })
+      return readInTenant<ShownRow>(pool, tenant, { name: 'read_month', text: monthSql, values })
     }
-    const toPosition = ({ merchant_id }: MonthRow) => String(merchant_id)
-    const toRows = ([totals, ...rows]: MonthRow[], _: boolean, isLast: boolean) =>
-      isLast ? [...rows, { ...totals, merchant_name: 'total' }] : rows
-    if (format === 'csv') return streamCsv(reply, `month-${month}.csv`, readAll(read, toPosition, toRows), MonthRow)
+    const toPosition = ({ merchant_id }: ShownRow) => String(merchant_id)
+    const toRows = ([totals, ...rows]: ShownRow[], _: boolean, isLast: boolean) =>
+      [...rows, ...(isLast && totals ? [{ ...totals, merchant_name: 'total' }] : [])].map(row => ({
+        ...Object.fromEntries(accounts.map(account => [account, 0])),
+        ...{ ...row, ...row.named },
+      }))
+    const accounts = format === 'csv' ? await listNamed(pool, tenant) : []
+    const columns = { ...MonthRow.properties, ...Object.fromEntries(accounts.map(name => [name, Type.Number()])) }
+    if (format === 'csv')
+      return streamCsv(reply, `month-${month}.csv`, readAll(read, toPosition, toRows), Type.Object(columns))
     const { after, limit } = cursors.read(query)
     const [totals, ...rows] = await read(after[0] ?? null, limit + 1)
     const { data, next_cursor } = cursors.toPage(rows, limit, row => [toPosition(row)])
-    return { data: { month, totals: totals as MonthRow, merchants: data }, next_cursor }
+    return { data: { month, totals: totals as ShownRow, merchants: data }, next_cursor }
   })
+}
+
+const isNamedSql = (account: string): string => `${account} ~ '^(tax|withholding):'`
+
+/** Lists the accounts of taxes and withholdings that have names. */
+const listNamed = async (pool: pg.Pool, tenant: string): Promise<string[]> => {
+  const text = `with recursive ${accountsSql(`'infinity'::date`)}
+    select account from account where ${isNamedSql('account')} order by account`
+  const rows = await readInTenant<{ account: string }>(pool, tenant, { name: 'list_named', text, values: [tenant] })
+  return rows.map(({ account }) => account)
 }
 
 /** Tells what a column sums, and of which other accounts. */
@@ -81,8 +104,8 @@ const parts: readonly (readonly [keyof typeof columns, amount: string, isOf: str
   ['collected', 'credit - debit', `counter_account like 'rider:%' or counter_account like 'clearing%'`],
   ['charges', 'debit - credit', `counter_account = 'delivery_revenue'`],
   ['returns', 'debit - credit', `counter_account = 'returns_revenue'`],
-  ['tax', 'debit - credit', `counter_account = 'tax'`],
-  ['withholding', 'debit - credit', `counter_account = 'withholding'`],
+  ['tax', 'debit - credit', `counter_account = 'tax' or counter_account like 'tax:%'`],
+  ['withholding', 'debit - credit', `counter_account = 'withholding' or counter_account like 'withholding:%'`],
   ['compensation', 'credit - debit', `counter_account = 'compensation'`],
   ['adjustments', 'credit - debit', `counter_account = 'differences'`],
   ['disputed', 'debit - credit', `counter_account like 'held:%'`],
@@ -95,6 +118,8 @@ const sumsSql = [...parts, ['other', 'credit - debit', others] as const]
   .join(',\n      ')
 const shown = ['opening', ...Object.keys(columns), 'closing']
 
+const namedSql = `coalesce(jsonb_object_agg(counter_account, amount::float8), '{}')`
+
 const nextMonthSql = `($2::date + interval '1 month')::date`
 const isInMonth = `booked_on >= $2::date and booked_on < ${nextMonthSql}`
 
@@ -105,14 +130,16 @@ const isInMonth = `booked_on >= $2::date and booked_on < ${nextMonthSql}`
 const monthSql = `
   with ${recentSql(nextMonthSql)}, owed as (
     select merchant_id, name, 'merchant:' || merchant_id as account from merchants where tenant_id = $1
+  ), entry as (
+    select owed.account, counter_account, debit, credit from owed join ledger_days day on day.tenant_id = $1
+      and day.account = owed.account and ${isInMonth}
+    union all
+    select account, counter_account, debit, credit from owed join recent using (account) where ${isInMonth}
   ), booked as (
-    select account, ${sumsSql}, coalesce(sum(credit - debit), 0) as change
-    from (
-      select owed.account, counter_account, debit, credit from owed join ledger_days day on day.tenant_id = $1
-        and day.account = owed.account and ${isInMonth}
-      union all
-      select account, counter_account, debit, credit from owed join recent using (account) where ${isInMonth}
-    ) entry group by 1
+    select account, ${sumsSql}, coalesce(sum(credit - debit), 0) as change from entry group by 1
+  ), named as (
+    select account, counter_account, sum(debit - credit) as amount from entry
+    where ${isNamedSql('counter_account')} group by 1, 2
   ), merchant as (
     select merchant_id, name, -(${foldedBalanceSql('owed.account', '$2::date')} + coalesce(amount, 0)) as opening,
       booked.*
@@ -124,10 +151,14 @@ const monthSql = `
   )
   select * from (
     select null::float8 as merchant_id, null as merchant_name,
-      ${shown.map(name => `coalesce(sum(${name}), 0)::float8 as ${name}`).join(', ')} from reported
+      ${shown.map(name => `coalesce(sum(${name}), 0)::float8 as ${name}`).join(', ')},
+      (select ${namedSql} from (select counter_account, sum(amount) as amount from named group by 1) each) as named
+    from reported
     union all
     (
-      select merchant_id::float8, name, ${shown.map(name => `coalesce(${name}, 0)::float8`).join(', ')} from reported
+      select merchant_id::float8, name, ${shown.map(name => `coalesce(${name}, 0)::float8`).join(', ')},
+        coalesce(parts.named, '{}') from reported
+      left join (select account, ${namedSql} as named from named group by 1) parts on parts.account = reported.account
       where $3::bigint is null or merchant_id > $3 order by reported.merchant_id limit $4
     )
   ) row order by merchant_id nulls first`

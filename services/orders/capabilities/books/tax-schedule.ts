@@ -1,3 +1,4 @@
+import { addAmounts } from '@courier/shared/currency.ts'
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -6,6 +7,7 @@ import type pg from 'pg'
 import { Day } from '../../core/actions/fields.ts'
 import { nullable, sum } from '../money/ledger/fields.ts'
 import { formatField, jsonOrCsv, streamCsv } from '../money/papers/csv.ts'
+import { BookedTax } from '../money/taxes/tax-sums.ts'
 import { nextCursor, readAll } from './book-pages.ts'
 import { checkDays } from './days.ts'
 import { monthField } from './month-report.ts'
@@ -26,10 +28,15 @@ const Row = Type.Object({
   taxable: sum('The charges without tax; of a credit note below zero.', 20_210),
   tax: sum('The tax on them.', 3637.8),
   total: sum('Both.', 23_847.8),
+  tax_name: nullable('The tax, if the company has several: a document has a row for each; null: its only one.'),
 })
-type Row = Static<typeof Row> & { position: string }
+const Totals = Type.Object({
+  ...Type.Pick(Row, ['taxable', 'tax', 'total']).properties,
+  taxes: Type.Array(BookedTax, { description: 'The sums of each tax that has a name, by rate.', examples: [[]] }),
+})
+type Row = Static<typeof Row> & { position: string; taxes: BookedTax[] }
 const Schedule = Type.Object(
-  { month: monthField, totals: Type.Pick(Row, ['taxable', 'tax', 'total']), documents: Type.Array(Row) },
+  { month: monthField, totals: Totals, documents: Type.Array(Row) },
   { title: 'TaxSchedule' },
 )
 
@@ -53,7 +60,7 @@ export const taxScheduleRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = a
     }
     const toPosition = ({ position }: Row) => position
     const toRows = ([totals, ...rows]: Row[], _: boolean, isLast: boolean) =>
-      isLast ? [...rows, { ...totals, number: 'total' }] : rows
+      isLast && totals ? [...rows, ...listTotals(totals), { ...totals, number: 'total' }] : rows
     if (format === 'csv') return streamCsv(reply, `tax-${month}.csv`, readAll(read, toPosition, toRows), Row)
     const { after, limit } = cursors.read(query)
     const [totals, ...rows] = await read(after[0] === undefined ? null : decodeURIComponent(after[0]), limit + 1)
@@ -61,6 +68,13 @@ export const taxScheduleRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = a
     return { data: { month, totals: totals as Row, documents: data }, next_cursor }
   })
 }
+
+/** Makes the last rows of the file: the sums of each tax that has a name. */
+const listTotals = ({ taxes }: Row) =>
+  taxes.map(({ name, percent, taxable, amount: tax }) => {
+    const total = addAmounts([taxable, tax])
+    return { number: 'total', tax_percent: percent, taxable, tax, total, tax_name: name }
+  })
 
 /**
  * Selects the sums of the month that begins on $2, then at most $4 rows after the position $3. The first version of a
@@ -81,18 +95,25 @@ const scheduleSql = `
       and version.issued_on < ($2::date + interval '1 month')::date
       and (version.version = 1 or version.kind = 'cancelled' or version.credit_note_no is not null)
   ), charged as (
-    select invoice_id, issued.version, tax_percent,
+    select invoice_id, issued.version, tax_percent, tax_name,
+      sum(case when kind = 'cancelled' then -1 else 1 end * charges) as charges,
       sum(case when kind = 'cancelled' then -1 else 1 end * taxable) as taxable,
       sum(case when kind = 'cancelled' then -1 else 1 end * tax) as tax
     from issued cross join lateral (
-      select line.tax_percent, line.delivery + line.cod_fee + line.return_fee as taxable, line.tax
+      select coalesce(named.percent, line.tax_percent) as tax_percent, named.name as tax_name,
+        case when coalesce(named.nr, 1) = 1 then line.delivery + line.cod_fee + line.return_fee else 0 end as charges,
+        coalesce(named.taxable, line.delivery + line.cod_fee + line.return_fee) as taxable,
+        coalesce(named.amount, line.tax) as tax
       from (
         select unnest(waybill_numbers) as waybill_number, unnest(line_nos) as line_no
         except select unnest(earlier_waybills), unnest(earlier_nos)
       ) listed join money_lines line on line.tenant_id = $1 and line.waybill_number = listed.waybill_number
         and line.line_no = listed.line_no
+        left join lateral rows from (jsonb_to_recordset(line.taxes)
+          as (name text, percent numeric, taxable numeric, amount numeric)
+        ) with ordinality as named (name, percent, taxable, amount, nr) on true
       where line.delivery <> 0 or line.cod_fee <> 0 or line.return_fee <> 0 or line.tax <> 0
-    ) line group by 1, 2, 3
+    ) line group by 1, 2, 3, 4
   ), row as (
     select issued_on, coalesce(credit_note_no, invoice_no) as number,
       case when issued.version > 1 then 'credit_note' else document end as kind,
@@ -100,20 +121,28 @@ const scheduleSql = `
         where corrected.tenant_id = $1 and corrected.invoice_id = issued.corrects_id) end as corrects,
       merchant_id, letterhead ->> 'merchant_name' as merchant_name,
       letterhead ->> 'merchant_tax_number' as merchant_tax_number,
-      letterhead ->> 'merchant_tax_status' as merchant_tax_status, tax_percent, coalesce(taxable, 0) as taxable,
-      coalesce(tax, 0) as tax, (issued_on || ' ' || coalesce(credit_note_no, invoice_no) || ' ' || issued.version
-        || ' ' || to_char(coalesce(tax_percent, 0), 'FM000.0000')) collate "C" as position
+      letterhead ->> 'merchant_tax_status' as merchant_tax_status, tax_percent, tax_name,
+      coalesce(taxable, 0) as taxable,
+      coalesce(charges, 0) as charges, coalesce(tax, 0) as tax, (issued_on || ' '
+        || coalesce(credit_note_no, invoice_no) || ' ' || issued.version || ' ' || coalesce(tax_name || ' ', '')
+        || to_char(coalesce(tax_percent, 0), 'FM000.0000')) collate "C" as position
     from issued left join charged on charged.invoice_id = issued.invoice_id and charged.version = issued.version
   )
   select * from (
     select null as issued_on, null as number, null as kind, null as corrects, null::float8 as merchant_id,
       null as merchant_name, null as merchant_tax_number, null as merchant_tax_status, null::float8 as tax_percent,
-      coalesce(sum(taxable), 0)::float8 as taxable, coalesce(sum(tax), 0)::float8 as tax,
-      coalesce(sum(taxable + tax), 0)::float8 as total, null as position from row
+      coalesce(sum(charges), 0)::float8 as taxable, coalesce(sum(tax), 0)::float8 as tax,
+      coalesce(sum(charges + tax), 0)::float8 as total, null as tax_name, (
+        select coalesce(jsonb_agg(named), '[]') from (
+          select tax_name as name, tax_percent as percent, sum(taxable)::float8 as taxable, sum(tax)::float8 as amount
+          from row where tax_name is not null group by 1, 2 order by 1, 2
+        ) named
+      ) as taxes, null as position from row
     union all
     (
       select issued_on::text, number, kind, corrects, merchant_id::float8, merchant_name, merchant_tax_number,
-        merchant_tax_status, tax_percent::float8, taxable::float8, tax::float8, (taxable + tax)::float8, position
+        merchant_tax_status, tax_percent::float8, taxable::float8, tax::float8, (taxable + tax)::float8, tax_name, null,
+        position
       from row where $3::text is null or position > $3 collate "C" order by position limit $4
     )
   ) listed order by position collate "C" nulls first`

@@ -11,6 +11,7 @@ import { repairIds, repairInvoices } from './papers/invoice-numbers.ts'
 import { repairBatches } from './payouts/make-batch.ts'
 import { opensAccount, rotateAccounts } from './payouts/rotate-accounts.ts'
 import { companyMoneyRoutes, merchantMoneyRoutes } from './routes.ts'
+import { goodsOfBooking } from './withholding/goods.ts'
 
 /** Books what recipients pay and what merchants owe (docs/money.md). */
 export const money: Capability = {
@@ -23,6 +24,7 @@ export const money: Capability = {
       },
     }
   },
+  booking: goodsOfBooking,
   move: bookedMoves,
   facet: moneyFacet,
   cash: cashPoint,

@@ -22,12 +22,8 @@ import {
 } from './papers/paper-settings.ts'
 import { BankFile } from './payouts/bank-file.ts'
 import { checkBankFile } from './payouts/check-bank-file.ts'
-
-const Percent = Type.Number({
-  minimum: 0,
-  maximum: 100,
-  must: 'be a percentage from 0 to 100 with at most two decimals',
-})
+import { checkTaxTables, Goods, Percent, taxTables, toTableColumns } from './taxes/tax-tables.ts'
+import { findGoodsErrors, refuseUnregistered } from './withholding/goods.ts'
 
 const payable = {
   payable_when: Type.Optional(oneOf(payableWhen, { must: `be one of ${payableWhen.join(', ')}` })),
@@ -43,6 +39,8 @@ const Money = closed({
   cash_ceiling: Type.Optional(Price),
   compensation_max: Type.Optional(Price),
   bank_file: Type.Optional(BankFile),
+  /** true: orders of merchants that are not registered for tax are refused. */
+  registered_only: Type.Optional(Type.Boolean()),
 })
 
 /** Describes a party as invoices print it. */
@@ -57,6 +55,7 @@ const settings = {
   tax_percent: Type.Optional(Percent),
   /** Sets the percentage that is withheld from what recipients paid. */
   withholding_percent: Type.Optional(Percent),
+  ...taxTables,
   money: Type.Optional(Money),
 }
 
@@ -69,6 +68,7 @@ const toMoney = (money: Static<typeof Money>) => ({
   cash_ceiling: money.cash_ceiling === undefined ? null : toNumeric(money.cash_ceiling),
   compensation_max: money.compensation_max === undefined ? null : toNumeric(money.compensation_max),
   bank_file: money.bank_file === undefined ? null : JSON.stringify(money.bank_file),
+  registered_only: money.registered_only ?? false,
 })
 
 const rateCard = defineFields(
@@ -129,21 +129,25 @@ export const moneyPart: CompanyPart = {
     tax_number: given.tax_number ?? null,
     tax_percent: tax_percent.toFixed(2),
     withholding_percent: withholding_percent.toFixed(2),
+    ...toTableColumns(given),
     ...toMoney(money),
   })),
   rateCard,
   merchant,
-  check: file => ({ ...checkPapers(file), ...checkBankFile(file) }),
+  business: defineFields({ goods: Type.Optional(Goods) }, ({ goods = null }) => ({ goods })),
+  check: file => ({ ...checkPapers(file), ...checkTaxTables(file.tenant as object), ...checkBankFile(file) }),
   checkStored: async (tx, file) => ({
     ...(await findDocumentErrors(tx, file)),
     ...(await findPhoneErrors(tx, file)),
     ...(await findZoneErrors(tx, file)),
     ...(await findCurrencyErrors(tx, file)),
+    ...(await findGoodsErrors(tx, file)),
   }),
   beforeChange: async (tx, tenant) => {
     const [keep, listChanged] = [await keepFormerTerms(tx, tenant), await watchTerms(tx, tenant)]
     return async () => {
       await keep()
+      await refuseUnregistered(tx, tenant)
       return listChanged()
     }
   },

@@ -5,6 +5,7 @@ import { findOpenHandover } from './cash/cash.ts'
 import { stopAsking } from './corrections/asked-corrections.ts'
 import { bookJournal } from './ledger/ledger.ts'
 import { hasLaterSql, holderSql, lockTakeBacks, nextLineSql, readClock } from './ledger/parcels.ts'
+import { negatedSql } from './taxes/booked-taxes.ts'
 
 /**
  * Reverses the booking of a move for a parcel whose order is locked. If its money has moved on, returns the errors and
@@ -61,10 +62,9 @@ const amounts = ['cod', 'delivery', 'cod_fee', 'return_fee', 'tax', 'withholding
 
 const reverseSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, ${amounts.join(', ')},
-    method, cash_account, tax_percent, withholding_percent, refers_to,
-    booked_on, staff_name, reason)
+    method, cash_account, tax_percent, withholding_percent, taxes, withheld, refers_to, booked_on, staff_name, reason)
   select $1, waybill_number, ${nextLineSql}, $4, merchant_id, case when kind = 'returned' then 'return_reversed'
     else 'delivery_reversed' end,
     ${amounts.map(amount => `-${amount}`).join(', ')}, method, ${holderSql}, tax_percent, withholding_percent,
-    line_no, $5, $6, $7
+    ${negatedSql('taxes')}, ${negatedSql('withheld')}, line_no, $5, $6, $7
   from money_lines line where tenant_id = $1 and waybill_number = $2 and line_no = $3 returning tenant_id`

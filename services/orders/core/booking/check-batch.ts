@@ -39,6 +39,8 @@ export const checkBatch = (
   const { businessId = '' } = batch
   if (batch.businessId !== undefined && catalogue.merchantOfBusiness.get(businessId) !== merchantId)
     errors.add('general_data.merchant_business_id', selectedInvalid('merchant_business_id'))
+  const bookingRefusal = catalogue.bookingRefusals.get(merchantId)
+  if (bookingRefusal) errors.add('merchant', bookingRefusal)
   const parcels = { origin: batch.origin, destinations: batch.orders.map(order => order?.destination) }
   const { origin, destinations, rates, refusal } = findPrices(parcels, catalogue, merchantId, errors)
   checkWaybills(batch.orders, catalogue, errors)

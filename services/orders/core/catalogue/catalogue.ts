@@ -22,6 +22,8 @@ export interface Catalogue extends Settings {
   readonly rateCards: ReadonlyMap<string, RateCard>
   /** Holds the merchant of each active business, by business id. */
   readonly merchantOfBusiness: ReadonlyMap<string, string>
+  /** Holds why orders of a merchant are refused, by merchant id. */
+  readonly bookingRefusals: ReadonlyMap<string, string>
   readonly statuses: ReadonlyMap<string, StoredStatus>
   /** Holds the names by id, including those of deactivated rows: orders still refer to them. */
   readonly names: {
@@ -145,6 +147,9 @@ const toCatalogue = (tenant: string, row: CatalogueRow): Catalogue => {
       row.businesses.flatMap(([id, , merchantId, isActive]): [string, string][] =>
         isActive ? [[String(id), String(merchantId)]] : [],
       ),
+    ),
+    bookingRefusals: new Map(
+      row.merchants.flatMap(([id, , , refusal]): [string, string][] => (refusal ? [[String(id), refusal]] : [])),
     ),
     statuses: new Map(row.statuses.map(status => [status.key, status])),
     names: {

@@ -60,7 +60,7 @@ export interface CatalogueRow {
   readonly cities: readonly [id: number, stateId: number, name: string, postalCode: string | null, isActive: boolean][]
   readonly aliases: readonly [cityId: number, alias: string][]
   readonly cards: readonly CardRow[]
-  readonly merchants: readonly [id: number, name: string, card: string | null][]
+  readonly merchants: readonly [id: number, name: string, card: string | null, refusal: string | null][]
   readonly businesses: readonly [id: number, name: string, merchantId: number, isActive: boolean][]
   readonly statuses: readonly StoredStatus[]
 }
@@ -108,7 +108,7 @@ const catalogueSql = `
     ${listSql('cities', 'city_id, state_id, name, postal_code, is_active', 'city_id')} as cities,
     ${listSql('city_aliases', 'city_id, alias', 'alias')} as aliases,
     (select coalesce(json_agg(card), '[]') from (${cardsSql}) card) as cards,
-    ${listSql('merchants', 'merchant_id, name, rate_card')} as merchants,
+    ${listSql('merchants', 'merchant_id, name, rate_card, booking_refusal')} as merchants,
     ${listSql('businesses', 'business_id, name, merchant_id, is_active')} as businesses,
     (select coalesce(json_agg(status), '[]') from (${statusesSql}) status) as statuses
   from tenants where tenant_id = $1`

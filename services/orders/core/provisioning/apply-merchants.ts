@@ -79,7 +79,7 @@ export const applyMerchants = async (
     ...renamed.filter(({ id }) => !changes.some(change => change.id === id)),
     ...changes.map(change => ({ ...renamed.find(({ id }) => id === change.id), ...change, ...findReason(change) })),
     ...(await endLogins(tx, tenant, changed, by)),
-    ...(await applyBusinesses(tx, tenant, merchants)),
+    ...(await applyBusinesses(tx, tenant, merchants, parts)),
   ]
 }
 
@@ -110,7 +110,12 @@ const endLogins = async (tx: Tx, tenant: string, merchants: readonly Stored[], b
   }))
 }
 
-const applyBusinesses = async (tx: Tx, tenant: string, merchants: readonly Entry[]): Promise<Change[]> => {
+const applyBusinesses = async (
+  tx: Tx,
+  tenant: string,
+  merchants: readonly Entry[],
+  parts: CompanyParts,
+): Promise<Change[]> => {
   const matched = matchMerchants(merchants, await findStored(tx, tenant))
   const rows = matched.flatMap(({ entry, row }) =>
     entry.businesses.map(business => ({
@@ -119,6 +124,7 @@ const applyBusinesses = async (tx: Tx, tenant: string, merchants: readonly Entry
       name: business.name,
       is_default: business.default ?? false,
       is_active: true,
+      ...toPartColumns(parts, 'business', business),
     })),
   )
   const values = matched.map(({ row }) => row?.merchant_id ?? '')

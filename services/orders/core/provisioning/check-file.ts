@@ -71,7 +71,7 @@ const unique = (add: Add, what: string) => {
 const checkValues = (value: unknown, path: string, currency: string, add: Add): void => {
   if (typeof value === 'string' && isBadText(value)) add(path, badText(path))
   if (typeof value === 'number') {
-    const isPercent = path.endsWith('_percent')
+    const isPercent = /[._]percent$/.test(path)
     const tooFine = isPercent ? wordTooFine(value) : refuseDecimals('The amount', value, currency)
     if (tooFine) add(path, tooFine)
   }

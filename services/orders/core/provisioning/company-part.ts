@@ -1,6 +1,6 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { closed } from '@courier/shared/schemas.ts'
-import type { Static, TObject, TProperties } from '@sinclair/typebox'
+import type { Static, TArray, TObject, TProperties } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import type { Row } from './sync.ts'
 import { MerchantsFile, TenantFile } from './tenant-file.ts'
@@ -24,6 +24,8 @@ export interface CompanyPart {
   readonly rateCard?: Fields
   /** Adds to each of `merchants`. */
   readonly merchant?: Fields
+  /** Adds to each of the `businesses` of a merchant. */
+  readonly business?: Fields
   /** Returns what is wrong with a file whose shape is right, by the path of the file. */
   readonly check?: (file: TenantFile) => FieldErrors
   /** Returns what the stored rows do not allow, by the path of the file. */
@@ -38,7 +40,7 @@ export type CompanyParts = readonly CompanyPart[]
 
 export const coreFile: CompanyParts = []
 
-type Place = 'tenant' | 'rateCard' | 'merchant'
+type Place = 'tenant' | 'rateCard' | 'merchant' | 'business'
 
 /** Returns the columns that all parts have for an object of the file. */
 export const toPartColumns = (parts: CompanyParts, place: Place, given: object): Row =>
@@ -50,17 +52,24 @@ export const mergeErrors = async (found: readonly (Promise<FieldErrors> | FieldE
 const extend = (schema: TObject, parts: CompanyParts, place: Place): TObject =>
   closed(Object.assign({ ...schema.properties }, ...parts.map(part => part[place]?.fields)))
 
+/** Extends a merchant with its businesses. */
+const extendMerchant = ({ properties }: TObject, parts: CompanyParts): TObject => {
+  const { businesses } = properties as { businesses: TArray<TObject> }
+  const items = extend(businesses.items, parts, 'business')
+  return extend(closed({ ...properties, businesses: { ...businesses, items } }), parts, 'merchant')
+}
+
 export const defineTenantFile = (parts: CompanyParts) => {
   const { tenant, rate_cards, merchants, ...others } = TenantFile.properties
   return closed({
     tenant: extend(tenant, parts, 'tenant'),
     ...others,
     rate_cards: { ...rate_cards, items: extend(rate_cards.items, parts, 'rateCard') },
-    merchants: { ...merchants, items: extend(merchants.items, parts, 'merchant') },
+    merchants: { ...merchants, items: extendMerchant(merchants.items, parts) },
   })
 }
 
 export const defineMerchantsFile = (parts: CompanyParts) => {
   const { tenant, merchants } = MerchantsFile.properties
-  return closed({ tenant, merchants: { ...merchants, items: extend(merchants.items, parts, 'merchant') } })
+  return closed({ tenant, merchants: { ...merchants, items: extendMerchant(merchants.items, parts) } })
 }

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../../../core/database/tables.ts'
 import type { Clock } from '../ledger/parcels.ts'
 import { type DocumentKind, documentKinds } from '../papers/amounts.ts'
+import { type BookedTax, sumTaxes } from '../taxes/tax-sums.ts'
 
 // Stores the drafts of documents. Each has its id in place of its numbers, which it gets when it is submitted.
 
@@ -35,6 +36,8 @@ interface Sums {
   readonly charges_due: number
   readonly taxable: number
   readonly tax: number
+  /** Lists the taxes of each line that has several; null: none has. */
+  readonly tax_lists: readonly BookedTax[][] | null
 }
 
 /** Stores a draft, and returns how the response names it. */
@@ -43,7 +46,7 @@ export const insertDraft = async (
   { tenant, merchant_id, until, by }: Draft,
   { journalId: id, now }: Clock,
   document: DocumentKind,
-  { parcels, total, charges_due, taxable, tax }: Sums,
+  { parcels, total, charges_due, taxable, tax, tax_lists }: Sums,
   corrects: string | null = null,
 ): Promise<Made> => {
   const values = [
@@ -60,6 +63,7 @@ export const insertDraft = async (
     taxable,
     tax,
     corrects,
+    tax_lists && JSON.stringify(sumTaxes(tax_lists)),
   ]
   await tx.client.query(insertSql, values)
   return { merchant_id, kind: 'made', id, document, total, charges_due }
@@ -68,8 +72,8 @@ export const insertDraft = async (
 /** A draft has its id in place of its numbers. */
 const insertSql = `
   insert into invoices (tenant_id, invoice_id, merchant_id, invoice_no, invoice_ref_no, until, state, parcels,
-    total, charges_due, made_by, made_at, kind, taxable, tax, corrects_id)
-  values ($1, $2, $3, $2::uuid::text, $2::uuid::text, $4, 'draft', $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+    total, charges_due, made_by, made_at, kind, taxable, tax, corrects_id, taxes)
+  values ($1, $2, $3, $2::uuid::text, $2::uuid::text, $4, 'draft', $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 /**
  * Is true of a line, `line`, if something undid it after the day $4: its reversal, the reversal of the delivery that
@@ -84,6 +88,8 @@ export const isUndoneLaterSql = `exists (
         or later.kind = 'disputed' and later.invoice_id is null
           and (line.waybill_number <> '' or later.refers_to = line.line_no)))`
 
-/** Sums the charges of lines, `line`, without tax, and their tax. */
+/** Sums the charges of lines, `line`, without tax, and their tax; lists their taxes, which `sumTaxes` adds up. */
 export const taxSumsSql = `coalesce(sum(line.delivery + line.cod_fee + line.return_fee), 0)::float8 as taxable,
-    coalesce(sum(line.tax), 0)::float8 as tax, count(distinct nullif(line.waybill_number, ''))::int as parcels`
+    coalesce(sum(line.tax), 0)::float8 as tax,
+    jsonb_agg(line.taxes order by line.waybill_number, line.line_no) filter (where line.taxes is not null) as tax_lists,
+    count(distinct nullif(line.waybill_number, ''))::int as parcels`

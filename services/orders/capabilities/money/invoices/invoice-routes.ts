@@ -14,7 +14,7 @@ import type { Tx } from '../../../core/database/tables.ts'
 import type { Document } from '../../labels/draw-invoice.ts'
 import type { Printer } from '../../labels/printer.ts'
 import { InvoiceParams } from '../ledger/fields.ts'
-import { InvoiceLine } from '../papers/amounts.ts'
+import { InvoiceLine, LineColumns } from '../papers/amounts.ts'
 import { formatField, jsonOrCsv, sendCsv } from '../papers/csv.ts'
 import {
   CreditNote,
@@ -25,6 +25,7 @@ import {
   Version,
 } from '../papers/invoice-versions.ts'
 import { composePaper, type PaperSource } from '../papers/paper.ts'
+import { listTaxColumns } from '../taxes/tax-sums.ts'
 import { Made } from './drafts.ts'
 import {
   ChargesPayment,
@@ -160,9 +161,23 @@ const addReads = (app: FastifyInstance, options: InvoiceOptions, ids: readonly [
 }
 
 const documentResponse = (description: string, data: TObject) => ({
-  200: jsonOrCsv(description, data, InvoiceLine, { 'application/pdf': pdf }),
+  200: jsonOrCsv(description, data, LineColumns, { 'application/pdf': pdf }),
   ...errorResponses(404),
 })
+
+/** Sends lines as CSV, with columns for each tax and withholding that has a name. */
+const sendLines = (reply: FastifyReply, file: string, lines: readonly Static<typeof InvoiceLine>[]) => {
+  const columns = listTaxColumns(lines)
+  const rows = lines.map(line => ({
+    ...line,
+    ...Object.fromEntries(columns.map(([name, find]) => [name, find(line)])),
+  }))
+  const row = Type.Object({
+    ...LineColumns.properties,
+    ...Object.fromEntries(columns.map(([name]) => [name, Type.Number()])),
+  })
+  return sendCsv(reply, file, rows, row)
+}
 
 /** Sends a document in the format of the request. */
 const sendDocument = (
@@ -175,7 +190,7 @@ const sendDocument = (
   title: Document['title'],
 ) => {
   const name = (source.number ?? 'draft').replace(/[^\w.-]/g, '_')
-  if (format === 'csv') return sendCsv(reply, `${name}.csv`, data.lines, InvoiceLine)
+  if (format === 'csv') return sendLines(reply, `${name}.csv`, data.lines)
   if (format !== 'pdf') return { data }
   const isEarlier = source.letterhead.form === undefined
   const drawn = printer.print(

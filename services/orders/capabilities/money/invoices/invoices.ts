@@ -13,6 +13,7 @@ import { invoiceTermsSql, leftSql, paidSetOffSql, paidSql } from '../ledger/paya
 import { documentKinds } from '../papers/amounts.ts'
 import { type Mask, takeNumber } from '../papers/invoice-numbers.ts'
 import { addVersion } from '../papers/invoice-versions.ts'
+import { bookedTaxes } from '../taxes/tax-sums.ts'
 import { lockSetOffs } from './set-offs.ts'
 
 // Takes an invoice from draft to payment (docs/money.md#invoices).
@@ -40,6 +41,7 @@ export const Invoice = Type.Object(
     ),
     taxable: sum('The charges of its parcels without tax.', 20210),
     tax: sum('The tax on them.', 3637.8),
+    taxes: bookedTaxes('The parts of `tax` by name and rate, if the company has several.'),
     charges_due: sum('The charges that the merchant owes for this document; of a credit note below zero.', 0),
     charges_left: sum('The part of `charges_due` that is neither paid nor set off.', 0),
     set_off: sum('The tax invoices, less credit notes, that a remittance takes off.', 0),
@@ -70,7 +72,8 @@ export const invoiceColumns = `invoices.invoice_id::text as id, invoices.kind as
   (select invoice_no from invoices corrected where corrected.tenant_id = $1
     and corrected.invoice_id = invoices.corrects_id) as corrects,
   coalesce(taxable, earlier.charges - earlier.tax)::float8 as taxable,
-  coalesce(invoices.tax, earlier.tax)::float8 as tax, (${leftSql})::float8 as charges_left,
+  coalesce(invoices.tax, earlier.tax)::float8 as tax, coalesce(invoices.taxes, '[]') as taxes,
+  (${leftSql})::float8 as charges_left,
   (select coalesce(sum(amount), 0) from set_offs where set_offs.tenant_id = $1
     and remittance_id = invoices.invoice_id)::float8 as set_off, invoices.merchant_id::float8,
   merchants.name as merchant_name, until::text, invoices.state,

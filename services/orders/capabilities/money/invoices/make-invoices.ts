@@ -72,7 +72,7 @@ const makeInvoice = async (tx: Tx, draft: Draft, document: DocumentKind, setsOff
   }
   if (document === 'remittance') {
     const off = await setOff(tx, draft, clock.journalId, sums.total, setsOff)
-    sums = { ...sums, taxable: 0, tax: 0, charges_due: 0, total: addAmounts([sums.total, -off]), off }
+    sums = { ...sums, taxable: 0, tax: 0, tax_lists: null, charges_due: 0, total: addAmounts([sums.total, -off]), off }
   }
   const { total, charges_due, off = 0 } = sums
   if (total > 0 || (total === 0 && (charges_due > 0 || off !== 0))) return insertDraft(tx, draft, clock, document, sums)

@@ -1,5 +1,6 @@
 import { decimalsSql } from '@courier/shared/currency.ts'
 import type { Tx } from '../../../core/database/tables.ts'
+import { totalSql } from '../taxes/booked-taxes.ts'
 import { feeSql } from './fees.ts'
 import { firstFreeSql, hasLaterSql } from './parcels.ts'
 import { agreedTermsSql } from './terms.ts'
@@ -10,18 +11,25 @@ import { agreedTermsSql } from './terms.ts'
 export const correctionKindsSql = `('compensation', 'collection', 'write_off', 'payment_received', 'opening_balance',
   'charges')`
 
+/** Lists what the lines have in a column, for `line_taxes`. */
+const bookedSql = (column: string): string =>
+  `coalesce(jsonb_agg(${column}) filter (where ${column} is not null), '[]')`
+
 /** Selects what is booked for the delivery of the parcel $2, corrections included, with its terms. */
 const collectedSql = `
   select line_no as refers_to, line.tax_percent, line.withholding_percent, line.cod + coalesce(corrected.cod, 0) as cod,
     line.cod_fee + coalesce(corrected.cod_fee, 0) as cod_fee, line.tax + coalesce(corrected.tax, 0) as tax,
     line.withholding + coalesce(corrected.withholding, 0) as withholding,
     line.delivery + coalesce(corrected.delivery, 0) as delivery,
+    line.taxes as tax_rates, taxes_booked || jsonb_build_array(line.taxes) as taxes_booked,
+    line.withheld as withheld_rates, withheld_booked || jsonb_build_array(line.withheld) as withheld_booked,
     fee_percent, fee_min, ${decimalsSql('currency')} as decimals
   from money_lines line join tenants on tenants.tenant_id = line.tenant_id
     join orders moved on moved.tenant_id = line.tenant_id and moved.waybill_number = line.waybill_number
     cross join lateral (
       select sum(cod) as cod, sum(delivery) as delivery, sum(cod_fee) as cod_fee, sum(tax) as tax,
-        sum(withholding) as withholding
+        sum(withholding) as withholding, ${bookedSql('taxes')} as taxes_booked,
+        ${bookedSql('withheld')} as withheld_booked
       from money_lines later where later.tenant_id = $1 and later.waybill_number = $2
         and later.refers_to = line.line_no and later.kind in ('collection', 'charges')
     ) corrected cross join lateral (${agreedTermsSql}
@@ -47,27 +55,30 @@ export const findCollection = async (
 /** Holds right charges: of a delivery, or of a return. */
 export type RightCharges = Readonly<Partial<Record<'delivery' | 'cod_fee' | 'return_fee', number>>>
 
+const newSumSql = '(new_delivery + new_cod_fee + new_return_fee)'
 /** Selects what is charged for the delivery or the return of the parcel $2 ($3: its kind), and what is right. */
 const chargedSql = `
   select refers_to, tax_percent, merchant_id, new_delivery - delivery as delivery, new_cod_fee - cod_fee as cod_fee,
-    new_return_fee - return_fee as return_fee,
-    round((new_delivery + new_cod_fee + new_return_fee) * tax_percent / 100, decimals) - tax as tax
+    new_return_fee - return_fee as return_fee, taxes,
+    ${totalSql('taxes', `round(${newSumSql} * tax_percent / 100, decimals) - tax`)} as tax
   from (
     select *, coalesce($4::numeric, delivery) as new_delivery, coalesce($5::numeric, cod_fee) as new_cod_fee,
       coalesce($6::numeric, return_fee) as new_return_fee
     from (
       select line.line_no as refers_to, line.tax_percent, line.merchant_id, ${decimalsSql('min(currency)')} as decimals,
         sum(each.delivery) as delivery, sum(each.cod_fee) as cod_fee, sum(each.return_fee) as return_fee,
-        sum(each.tax) as tax
+        sum(each.tax) as tax, line.taxes as tax_rates, ${bookedSql('each.taxes')} as taxes_booked
       from money_lines line join tenants on tenants.tenant_id = line.tenant_id
         join money_lines each on each.tenant_id = line.tenant_id and each.waybill_number = line.waybill_number
           and (each.line_no = line.line_no
             or each.refers_to = line.line_no and each.kind in ('collection', 'charges'))
       where line.tenant_id = $1 and line.waybill_number = $2 and line.kind = $3
         and not ${hasLaterSql('delivery_reversed', 'return_reversed')}
-      group by line.line_no, line.tax_percent, line.merchant_id
+      group by line.line_no, line.tax_percent, line.taxes, line.merchant_id
     ) booked
-  ) charged`
+  ) charged cross join lateral (
+    select line_taxes(tax_rates, ${newSumSql}, taxes_booked, decimals) as taxes offset 0
+  ) taxed`
 
 const chargedValues = (tenant: string, waybill: string, right: RightCharges) => [
   ...[tenant, waybill, right.return_fee === undefined ? 'delivered' : 'returned'],
@@ -121,9 +132,9 @@ export const insertCharges = (tx: Tx, tenant: string, waybill: string, right: Ri
 
 const insertChargesSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, delivery, cod_fee,
-    return_fee, tax, tax_percent, refers_to, booked_on, staff_name, reason)
+    return_fee, tax, taxes, tax_percent, refers_to, booked_on, staff_name, reason)
   select $1, $2, line_no, journal_id, charged.merchant_id, kind, charged.delivery, charged.cod_fee, charged.return_fee,
-    tax, tax_percent, refers_to, booked_on, made_by, reason
+    tax, taxes, tax_percent, refers_to, booked_on, made_by, reason
   from corrections cross join ${firstFreeSql} cross join (${chargedSql}) charged
   where corrections.tenant_id = $1 and correction_id = $7 returning tenant_id`
 
@@ -133,18 +144,21 @@ const insertChargesSql = `
  */
 export const insertLineSql = `
   insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, cod, cash_account,
-    cod_fee, tax, withholding, tax_percent, withholding_percent, compensation, adjustment, refers_to, booked_on,
-    staff_name, reason)
+    cod_fee, tax, withholding, taxes, withheld, tax_percent, withholding_percent, compensation, adjustment, refers_to,
+    booked_on, staff_name, reason)
   select $1, $2, line_no, journal_id, merchant_id, kind, case kind when 'collection' then amount else 0 end,
     case kind when 'collection' then 'differences' end, coalesce(fee - cod_fee, 0),
-    coalesce(round((delivery + fee) * tax_percent / 100, decimals) - tax, 0),
-    coalesce(round((cod + amount) * withholding_percent / 100, decimals) - withholding, 0), tax_percent,
-    withholding_percent, case kind when 'compensation' then amount else 0 end,
+    coalesce(${totalSql('taxes', 'round((delivery + fee) * tax_percent / 100, decimals) - tax')}, 0),
+    coalesce(${totalSql('withheld', 'round((cod + amount) * withholding_percent / 100, decimals) - withholding')}, 0),
+    taxes, withheld, tax_percent, withholding_percent, case kind when 'compensation' then amount else 0 end,
     case when kind in ('compensation', 'collection') then 0 else amount end, refers_to, booked_on, made_by, reason
   from corrections cross join ${firstFreeSql} left join (
-    select *, case when tax_percent is not null and ${feeSql('cod')} = cod_fee then ${feeSql('(cod + $4::numeric)')}
-      else cod_fee end as fee from (${collectedSql}) booked
-  ) collected on kind = 'collection'
+    select *, case when coalesce(tax_percent::text, tax_rates::text) is not null and ${feeSql('cod')} = cod_fee
+      then ${feeSql('(cod + $4::numeric)')} else cod_fee end as fee from (${collectedSql}) booked
+  ) collected on kind = 'collection' left join lateral (
+    select line_taxes(tax_rates, delivery + fee, taxes_booked, decimals) as taxes,
+      line_taxes(withheld_rates, cod + amount, withheld_booked, decimals) as withheld offset 0
+  ) taxed on true
   where corrections.tenant_id = $1 and correction_id = $3 returning tenant_id`
 
 /**

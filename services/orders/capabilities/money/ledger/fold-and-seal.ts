@@ -31,12 +31,12 @@ const digestSql = (text: string, order: string): string =>
 
 const jsonSql = (...columns: string[]): string => `json_build_array(${columns.join(', ')})::text`
 const amountsSql = (...columns: string[]): string[] => columns.map(column => `trim_scale(${column})`)
-const lineSql = jsonSql(
+const lineSql = `${jsonSql(
   ...['waybill_number', 'line_no', 'journal_id', 'merchant_id', 'kind', 'method', 'cash_account', 'refers_to'],
   ...amountsSql('cod', 'delivery', 'cod_fee', 'return_fee', 'tax', 'withholding', 'compensation', 'adjustment'),
   ...amountsSql('held', 'handed'),
   ...['tax_percent', 'withholding_percent', 'staff_name', 'reason'],
-)
+)} || coalesce(taxes::text, '') || coalesce(withheld::text, '')`
 const handoverSql = jsonSql(
   ...["'handover'", 'handover_id', 'journal_id', 'collected_by', 'waybill_numbers', 'state'],
   ...amountsSql('expected', 'debt', 'declared', 'counted'),

@@ -8,9 +8,16 @@ const listMovePairs = (withholding: string) => [
   ['line.cash_account', merchantSql, 'line.cod'],
   [merchantSql, "'delivery_revenue'", 'line.delivery + line.cod_fee'],
   [merchantSql, "'returns_revenue'", 'line.return_fee'],
-  [merchantSql, "'tax'", 'line.tax'],
-  [merchantSql, withholding, 'line.withholding'],
+  [merchantSql, "'tax'", 'case when line.taxes is null then line.tax else 0 end'],
+  [merchantSql, withholding, 'case when line.withheld is null then line.withholding else 0 end'],
 ]
+/** Selects the pairs of accounts of taxes and withholdings that have names, in the same columns. */
+const namedPairsSql = ['tax', 'withholding']
+  .map(
+    account => `select ${merchantSql}, '${account}:' || name, amount
+        from jsonb_to_recordset(line.${account === 'tax' ? 'taxes' : 'withheld'}) as named (name text, amount numeric)`,
+  )
+  .join(' union all ')
 /** Names the account of a line's withholding: an earlier version, which stored no rates, booked it with the tax. */
 const withholdingSql = `case when line.withholding_percent is null then 'tax' else 'withholding' end`
 const adjustedBySql = `case line.kind when 'payment_received' then 'bank' when 'opening_balance' then 'opening_balances'
@@ -23,7 +30,8 @@ const laterPairs = [
 ]
 
 /** Lists the pairs of accounts of a line, `line`: `debit`, `credit`, `amount`, which may be zero or below. */
-export const linePairsSql = () => lateralSql([...listMovePairs(withholdingSql), ...laterPairs])
+export const linePairsSql = () =>
+  lateralSql(`${valuesSql([...listMovePairs(withholdingSql), ...laterPairs])} union all ${namedPairsSql}`)
 
 /**
  * Sums amounts for each journal and pair of accounts. A sum below zero becomes a transfer the other way round, and is
@@ -37,9 +45,10 @@ const transfersSql = (rows: string): string => `
         where amount <> 0
     ) directed group by 1, 2, 3, 5`
 
-const lateralSql = (pairs: readonly (readonly string[])[]): string => `
-      cross join lateral (values ${pairs.map(pair => `(${pair.join(', ')})`).join(', ')}) as transfer
-        (debit, credit, amount)`
+const valuesSql = (pairs: readonly (readonly string[])[]): string =>
+  `values ${pairs.map(pair => `(${pair.join(', ')})`).join(', ')}`
+const lateralSql = (rows: string): string => `
+      cross join lateral (${rows}) as transfer (debit, credit, amount)`
 
 /**
  * Selects the transfers for the lines of a move, summed for each journal and pair of accounts: `journal_id`, `debit`,
@@ -49,12 +58,17 @@ const lateralSql = (pairs: readonly (readonly string[])[]): string => `
 export const transfersOfMovesSql = (lines: string): string => `
     select journal_id, debit, credit, sum(amount) as amount, booked_on
     from (
-      select journal_id, booked_on, merchant_id, cash_account, sum(cod) as cod, sum(delivery) as delivery,
-        sum(cod_fee) as cod_fee,
-        sum(return_fee) as return_fee, sum(tax) as tax, sum(withholding) as withholding
-      from ${lines} group by 1, 2, 3, 4
-    ) line ${lateralSql(listMovePairs(`'withholding'`))}
-    where amount > 0 group by 1, 2, 3, 5`
+      select journal_id, debit, credit, amount, booked_on from (
+        select journal_id, booked_on, merchant_id, cash_account, sum(cod) as cod, sum(delivery) as delivery,
+          sum(cod_fee) as cod_fee, sum(return_fee) as return_fee, null as taxes, null as withheld,
+          sum(case when taxes is null then tax else 0 end) as tax,
+          sum(case when withheld is null then withholding else 0 end) as withholding
+        from ${lines} group by 1, 2, 3, 4
+      ) line ${lateralSql(valuesSql(listMovePairs(`'withholding'`)))}
+      union all
+      select journal_id, debit, credit, amount, booked_on from ${lines} line ${lateralSql(namedPairsSql)}
+      where taxes is not null or withheld is not null
+    ) transfer where amount > 0 group by 1, 2, 3, 5`
 
 /**
  * Selects the transfers for lines and documents of the tenant $1, with the columns of `transfersOfMovesSql`. The

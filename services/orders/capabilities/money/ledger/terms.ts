@@ -14,10 +14,11 @@ export const agreedTermsSql = `
               select coalesce(former.cod_fee_percent, card.cod_fee_percent, 0) as fee_percent,
                 coalesce(former.cod_fee_min, card.cod_fee_min, 0) as fee_min,
                 coalesce(former.return_fee, card.return_fee) as return_fee,
-                coalesce(former.each_return_kg, card.each_return_kg) as each_return_kg, tax_status
+                coalesce(former.each_return_kg, card.each_return_kg) as each_return_kg,
+                tax_status, tax_number is not null and tax_status is distinct from 'unregistered' as is_registered
               from (
-                select rate_cards.*, tax_status from merchants left join rate_cards on rate_cards.tenant_id = $1
-                  and rate_cards.rate_card = merchants.rate_card
+                select rate_cards.*, tax_status, tax_number from merchants left join rate_cards
+                  on rate_cards.tenant_id = $1 and rate_cards.rate_card = merchants.rate_card
                 where merchants.tenant_id = $1 and merchants.merchant_id = moved.merchant_id offset 0
               ) card
                 left join lateral (

@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { correctionKindsSql } from '../ledger/correction-lines.ts'
 import { nullable, sum } from '../ledger/fields.ts'
 import { netSql } from '../ledger/ledger.ts'
+import { bookedTaxes } from '../taxes/tax-sums.ts'
 
 /** Lists the kinds of documents (docs/money.md#two-documents). */
 export const documentKinds = ['invoice', 'tax_invoice', 'credit_note', 'debit_note', 'remittance'] as const
@@ -50,7 +51,11 @@ export const InvoiceLine = Type.Object({
   withholding_percent: rate('The rate of `withholding`, likewise.', 2),
   line_no: Type.Integer({ description: 'Numbers the lines of the parcel.', examples: [1] }),
   reason: nullable('The reason of a correction; null: the line is none.'),
+  taxes: bookedTaxes('The parts of `tax`, if the company has several; `tax_percent` is then null.'),
+  withheld: bookedTaxes('The parts of `withholding`, if the company has a table; its percentage is then null.'),
 })
+/** Defines the columns that every CSV file of lines has. */
+export const LineColumns = Type.Omit(InvoiceLine, ['taxes', 'withheld'])
 
 type Line = Static<typeof InvoiceLine>
 
@@ -63,12 +68,20 @@ export const viewLine = (kind: DocumentKind, line: Line): Line => {
   return kind === 'remittance'
     ? {
         ...line,
-        ...{ delivery: 0, cod_fee: 0, return_fee: 0, tax: 0, tax_percent: null },
+        ...{ delivery: 0, cod_fee: 0, return_fee: 0, tax: 0, tax_percent: null, taxes: [] },
         net: addAmounts([collected, compensation, adjustment, -held, -withholding]),
       }
     : {
         ...line,
-        ...{ collected: 0, withholding: 0, compensation: 0, adjustment: 0, held: 0, withholding_percent: null },
+        ...{
+          collected: 0,
+          withholding: 0,
+          compensation: 0,
+          adjustment: 0,
+          held: 0,
+          withholding_percent: null,
+          withheld: [],
+        },
         net: addAmounts([-delivery, -cod_fee, -return_fee, -tax]),
       }
 }
@@ -77,4 +90,5 @@ export const viewLine = (kind: DocumentKind, line: Line): Line => {
 export const lineColumnsSql = `nullif(line.waybill_number, '') as waybill_number, line.line_no, line.kind,
   case when line.kind in ${correctionKindsSql} then line.reason end as reason, line.booked_on::text,
   ${selectAmounts(Object.keys(lineAmounts), expression => expression)}, (${netSql})::float8 as net,
-  line.tax_percent::float8, line.withholding_percent::float8`
+  line.tax_percent::float8, line.withholding_percent::float8, coalesce(line.taxes, '[]') as taxes,
+  coalesce(line.withheld, '[]') as withheld`

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../../../core/database/tables.ts'
 import { nullable, sum } from '../ledger/fields.ts'
 import type { Clock } from '../ledger/parcels.ts'
+import { negate } from '../taxes/tax-sums.ts'
 import { type DocumentKind, InvoiceLine, lineAmountNames, lineColumnsSql, viewLine } from './amounts.ts'
 import { takeNumber } from './invoice-numbers.ts'
 
@@ -211,4 +212,5 @@ const removeEarlier = async (
 const reverse = (line: Line): Line => ({
   ...line,
   ...Object.fromEntries(lineAmountNames.map(name => [name, -line[name] || 0])),
+  ...{ taxes: negate(line.taxes), withheld: negate(line.withheld) },
 })

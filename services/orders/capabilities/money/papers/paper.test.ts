@@ -12,7 +12,7 @@ import { wordSum } from './words.ts'
 const line = {
   ...{ waybill_number: 'DM1', line_no: 1, kind: 'delivered', booked_on: '2026-07-01', collected: 0, withholding: 0 },
   ...{ delivery: 450, cod_fee: 20, return_fee: 0, tax: 84.6, compensation: 0, adjustment: 0, held: 0, net: -554.6 },
-  ...{ tax_percent: 18, withholding_percent: null, reason: null },
+  ...{ tax_percent: 18, withholding_percent: null, reason: null, taxes: [], withheld: [] },
 }
 const back = { ...line, waybill_number: 'DM2', kind: 'returned', booked_on: '2026-07-31', delivery: 0, cod_fee: 0 }
 const letterhead = {

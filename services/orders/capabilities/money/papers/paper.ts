@@ -1,6 +1,7 @@
 import { addAmounts, findDecimals } from '@courier/shared/currency.ts'
 import type { Static } from '@sinclair/typebox'
 import type { Paper } from '../../labels/draw-paper.ts'
+import { listNames, sumTaxes } from '../taxes/tax-sums.ts'
 import type { DocumentKind, InvoiceLine } from './amounts.ts'
 import type { Letterhead } from './invoice-versions.ts'
 import { wordSum } from './words.ts'
@@ -42,7 +43,8 @@ const nameDocument = (source: PaperSource): string => {
   return isOfCharges(source) && source.letterhead.company_tax_number ? `Tax ${name.toLowerCase()}` : name
 }
 
-const splitLines = (address: string | null | undefined): string[] => (address ?? '').split('\n').filter(line => line)
+export const splitLines = (address: string | null | undefined): string[] =>
+  (address ?? '').split('\n').filter(line => line)
 
 const plainForm: Form = source => {
   const { letterhead: head, issued_on, references } = source
@@ -122,15 +124,19 @@ export const composePaper = (source: PaperSource): Paper => {
       const amounts = columns.map(([, value]) => word(value(line)))
       if (amounts.every(amount => amount === word(0))) return []
       const kind = line.kind.replaceAll('_', ' ')
-      const rates = rate.map(() => (line.tax_percent === null || line.tax === 0 ? '' : String(line.tax_percent)))
+      const rates = rate.map(() => (line.tax === 0 ? '' : wordRates(line)))
       const row = [line.waybill_number ?? '', line.booked_on, kind, ...rates, ...amounts]
       return line.reason === null ? [row] : [row, line.reason]
     }),
   }
 }
 
+/** Writes the rate of a line's tax, or the rates of its taxes in their order. */
+const wordRates = ({ taxes, tax_percent }: Line): string =>
+  taxes.length > 0 ? taxes.map(({ percent }) => percent).join(' + ') : String(tax_percent ?? '')
+
 /** Writes an amount with the decimals of its currency, without a sign of zero. */
-const wordAmount = (amount: number, currency: string): string => {
+export const wordAmount = (amount: number, currency: string): string => {
   const decimals = findDecimals(currency)
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals }
   return (Number(amount.toFixed(decimals)) + 0).toLocaleString('en', digits)
@@ -144,7 +150,10 @@ const listColumns = (source: PaperSource): readonly Amount[] => {
     ['Delivery', line => sign * line.delivery],
     ['COD fee', line => sign * line.cod_fee],
     ['Return fee', line => sign * line.return_fee],
-    ['Tax', line => sign * line.tax],
+    ...listNames(source.lines.map(({ taxes }) => taxes)).map(
+      (name): Amount => [name, line => sign * (line.taxes.find(tax => tax.name === name)?.amount ?? 0)],
+    ),
+    ['Tax', line => (line.taxes.length > 0 ? 0 : sign * line.tax)],
   ]
   if (isOfCharges(source)) return [...charges, ['Total', line => -line.net]]
   return [
@@ -166,22 +175,35 @@ const listSums = (source: PaperSource): readonly Sum[] => {
   const sign = isOfCharges(source) ? 1 : -1
   const charged = new Map<number | null, Line[]>()
   for (const line of lines)
-    if (line.tax !== 0) charged.set(line.tax_percent, [...(charged.get(line.tax_percent) ?? []), line])
+    if (line.tax !== 0 && line.taxes.length === 0)
+      charged.set(line.tax_percent, [...(charged.get(line.tax_percent) ?? []), line])
   const taxable = (of: readonly Line[]) =>
     addAmounts(of.flatMap(({ delivery, cod_fee, return_fee }) => [delivery, cod_fee, return_fee]))
   const taxes = [...charged].map(([rate, of]): Sum => {
     const base = wordAmount(Math.abs(taxable(of)), letterhead.currency)
     return [rate === null ? `Tax on ${base}` : `Tax, ${rate} % of ${base}`, sign * sum(line => line.tax, of)]
   })
+  const listNamed = (kind: 'taxes' | 'withheld', word: string, sign: number) =>
+    sumTaxes(lines.map(line => line[kind])).map(
+      ({ name, percent, taxable, amount }): Sum => [
+        `${name}${word}, ${percent} % of ${wordAmount(Math.abs(taxable), letterhead.currency)}`,
+        sign * amount,
+      ],
+    )
+  const withheld = listNamed('withheld', ' withheld', -1)
+  const others = ['Tax', 'Total', 'Owed', ...listNames(lines.map(line => line.taxes))]
+  if (withheld.length > 0) others.push('Withheld')
   const sums = listColumns(source)
-    .filter(([head]) => !['Tax', 'Total', 'Owed'].includes(head))
+    .filter(([head]) => !others.includes(head))
     .map(([head, value]): Sum => [head, sum(value), countParcels(lines.filter(line => value(line) !== 0))])
   const value: Sum[] = isOfCharges(source) ? [['Value without tax', taxable(lines)]] : []
   const apart = document === 'cancellation' ? 'Charges that you need not pay' : 'Charges that you pay separately'
   return [
     ...sums,
     ...value,
+    ...listNamed('taxes', '', sign),
     ...taxes,
+    ...withheld,
     ...set_offs.map(({ invoice_no, amount }): Sum => [`Set off: ${invoice_no}`, -amount]),
     ...(isOfCharges(source) ? [] : [[apart, charges_due] as const]),
   ]

@@ -8,7 +8,29 @@ export interface ModelTerms {
   readonly eachReturnKg: number
   readonly taxPercent: number
   readonly withholdingPercent: number
+  /** Takes the place of `taxPercent`. */
+  readonly taxes?: readonly ModelTax[]
 }
+
+/** Describes a tax with a name, whose base includes the amounts of the taxes `below`. */
+export interface ModelTax {
+  readonly name: string
+  readonly percent: number
+  readonly below?: readonly string[]
+}
+export type Levied = ReadonlyMap<string, { readonly taxable: number; readonly amount: number }>
+
+/** Levies taxes on a value, in their order, each rounded once. */
+export const levy = (taxes: readonly ModelTax[], value: number): Levied => {
+  const levied = new Map<string, { taxable: number; amount: number }>()
+  for (const { name, percent, below = [] } of taxes) {
+    const taxable = below.reduce((sum, other) => sum + (levied.get(other)?.amount ?? 0), value)
+    levied.set(name, { taxable, amount: percentOf(taxable, percent) })
+  }
+  return levied
+}
+
+export const totalOf = (levied: Levied): number => [...levied.values()].reduce((sum, { amount }) => sum + amount, 0)
 
 /** Holds what a parcel costs its merchant. */
 export interface Charges {
@@ -16,6 +38,15 @@ export interface Charges {
   readonly codFee: number
   readonly returnFee: number
   readonly tax: number
+  /** Holds the parts of `tax` that have accounts of their own. */
+  readonly levied?: Levied
+}
+
+const withTax = (terms: ModelTerms, charges: Omit<Charges, 'tax'>): Charges => {
+  const value = charges.delivery + charges.codFee + charges.returnFee
+  if (!terms.taxes) return { ...charges, tax: percentOf(value, terms.taxPercent) }
+  const levied = levy(terms.taxes, value)
+  return { ...charges, tax: totalOf(levied), levied }
 }
 
 /** Takes a percentage of an amount, in hundredths of a percent, rounded half up. */
@@ -24,12 +55,12 @@ export const percentOf = (amount: number, percent: number): number =>
 
 export const priceDelivery = (terms: ModelTerms, delivery: number, paid: number): Charges => {
   const codFee = paid > 0 ? Math.max(percentOf(paid, terms.codFeePercent), terms.codFeeMin) : 0
-  return { delivery, codFee, returnFee: 0, tax: percentOf(delivery + codFee, terms.taxPercent) }
+  return withTax(terms, { delivery, codFee, returnFee: 0 })
 }
 
 export const priceReturn = (terms: ModelTerms, kilograms: number): Charges => {
   const returnFee = terms.returnFee + Math.max(0, Math.ceil(kilograms) - 1) * terms.eachReturnKg
-  return { delivery: 0, codFee: 0, returnFee, tax: percentOf(returnFee, terms.taxPercent) }
+  return withTax(terms, { delivery: 0, codFee: 0, returnFee })
 }
 
 export class Books {
@@ -77,9 +108,15 @@ export class Books {
   }
 
   /** Books charges with their tax, or with a negative sign takes them back. */
-  charge(merchant: number, { delivery, codFee, returnFee, tax }: Charges): void {
+  charge(merchant: number, { delivery, codFee, returnFee, tax, levied }: Charges): void {
     this.post(`merchant:${merchant}`, 'delivery_revenue', delivery + codFee)
     this.post(`merchant:${merchant}`, 'returns_revenue', returnFee)
-    this.post(`merchant:${merchant}`, 'tax', tax)
+    if (levied) this.levy(merchant, 'tax', levied)
+    else this.post(`merchant:${merchant}`, 'tax', tax)
+  }
+
+  /** Books taxes, or what is withheld, to accounts of their own. */
+  levy(merchant: number, account: 'tax' | 'withholding', levied: Levied): void {
+    for (const [name, { amount }] of levied) this.post(`merchant:${merchant}`, `${account}:${name}`, amount)
   }
 }
