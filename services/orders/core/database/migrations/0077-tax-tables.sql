@@ -1,17 +1,5 @@
 -- Several taxes and withholdings, with rates by date (docs/money.md#several-taxes, #withholding-by-table).
-alter table tenants
-  -- JSON, as the company file has it, for `apply` to compare. null: tax_percent and withholding_percent.
-  add column taxes text,
-  add column withholding text,
-  -- Orders of merchants that are not registered for tax are refused.
-  add column registered_only boolean not null default false;
--- The class of goods of a business, in the words of `withholding`. null: none.
-alter table businesses add column goods text;
--- Why orders of the merchant are refused. null: they are taken.
-alter table merchants add column booking_refusal text;
--- Each tax with name, percent, taxable and amount, which add up to the column tax or withholding. null: the short form.
-alter table money_lines add column taxes jsonb, add column withheld jsonb;
-alter table invoices add column taxes jsonb;
+-- Citus wants functions before other commands.
 
 -- Returns the rates of a table that hold on a day: of each name the first row whose conditions the facts meet, with its
 -- newest rate that has begun. null: none holds.
@@ -69,3 +57,17 @@ end $$;
 create function sum_of_taxes(taxes jsonb) returns numeric language sql immutable strict parallel safe as $$
   select coalesce(sum((value ->> 'amount')::numeric), 0) from jsonb_array_elements(taxes)
 $$;
+
+alter table tenants
+  -- JSON, as the company file has it, for `apply` to compare. null: tax_percent and withholding_percent.
+  add column taxes text,
+  add column withholding text,
+  -- Orders of merchants that are not registered for tax are refused.
+  add column registered_only boolean not null default false;
+-- The class of goods of a business, in the words of `withholding`. null: none.
+alter table businesses add column goods text;
+-- Why orders of the merchant are refused. null: they are taken.
+alter table merchants add column booking_refusal text;
+-- Each tax with name, percent, taxable and amount, which add up to the column tax or withholding. null: the short form.
+alter table money_lines add column taxes jsonb, add column withheld jsonb;
+alter table invoices add column taxes jsonb;
