@@ -284,7 +284,7 @@ for (const [currency, merchants] of [
     const revenue = books.balance('delivery_revenue') + books.balance('returns_revenue')
     t.equal(totals.taxable, -revenue / unit)
     const csv = await readCsv(month, `/ledger/month/documents?month=${today.slice(0, 7)}`)
-    t.equal(csv.at(-1), `,total,,,,,,,,${totals.taxable},${totals.tax},${totals.total}`)
+    t.equal(csv.at(-1), `,total,,,,,,,,${totals.taxable},${totals.tax},${totals.total},`)
     t.equal(csv.length, 3 + shops.length * 3, 'a row for each tax invoice, and one for the credit note')
 
     await closeMonth(month)
