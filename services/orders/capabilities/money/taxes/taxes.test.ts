@@ -9,6 +9,7 @@ import { checkFile } from '../../../core/provisioning/check-file.ts'
 import { companyFile } from '../../../test/build.ts'
 import { findContradictions, readCsv } from '../../../test/expect-books.ts'
 import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { readPdf } from '../../../test/read-pdf.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
 import { foldDay } from '../ledger/fold-and-seal.ts'
@@ -179,7 +180,13 @@ t.test('a month with two taxes, one on top of the other, is that of the model', 
     url: `/api/staff/invoice/${invoice.id}?format=pdf`,
     headers: { authorization: `Bearer ${fixture.staffToken}`, 'x-tenant': 'demo' },
   })
-  t.equal(drawn.statusCode, 200)
+  const word = (amount: number) => amount.toLocaleString('en', { minimumFractionDigits: 2 })
+  const printed = readPdf(drawn.rawPayload)
+  for (const { name, percent, taxable, amount } of expected.taxes)
+    t.ok(printed.includes(`${name}, ${percent} % of ${word(taxable)} ${word(amount)}`), printed.join('\n'))
+  const head = `DM99600001 ${today} delivered 2.5 + 15 450.00 50.00 0.00`
+  const taxes = [...(first.levied?.values() ?? [])].map(({ amount }) => word(inUnits(amount)))
+  t.ok(printed.includes([head, ...taxes, word(inUnits(worth(first) + first.tax))].join(' ')))
   if (process.env.SCREENSHOTS) writeFileSync(`${process.env.SCREENSHOTS}/two-taxes.pdf`, drawn.rawPayload)
 
   await correct({ kind: 'charges', waybill_number: 'DM99600001', delivery: 300 })
