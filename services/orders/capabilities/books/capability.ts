@@ -1,6 +1,6 @@
 import type { Capability } from '../../capability.ts'
-import { auditRoutes } from './audit-routes.ts'
 import { findPrinter } from '../labels/printer.ts'
+import { auditRoutes } from './audit-routes.ts'
 import { ledgerRoutes } from './ledger-routes.ts'
 import { accountRoutes, merchantAccountRoutes } from './merchant-account.ts'
 import { monthRoutes } from './month-report.ts'

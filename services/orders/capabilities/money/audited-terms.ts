@@ -6,7 +6,7 @@ import { masks } from './papers/invoice-numbers.ts'
 const ofCompany = [
   ...(['currency', 'tax_number', 'tax_percent', 'withholding_percent', 'payable_when', 'payable_after_days'] as const),
   ...(['four_eyes', 'objection_hours', 'documents', 'invoice_form', 'branch', 'place_of_supply'] as const),
-  ...(['cash_ceiling', 'compensation_max', 'bank_file'] as const),
+  ...(['cash_ceiling', 'compensation_max', 'bank_file', 'taxes', 'withholding', 'registered_only'] as const),
   ...masks,
 ]
 const ofMerchant = ['tax_number', 'tax_status', 'branch', 'payable_when', 'payable_after_days', 'charges_apart']
