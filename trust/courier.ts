@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
-import { createPool } from '@courier/shared/postgres/database.ts'
+import { operator } from '@courier/shared/postgres/audit.ts'
+import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
+import type { Pool } from 'pg'
 import { onServer } from '../dev/databases.ts'
 import type { ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
@@ -12,7 +14,11 @@ import * as notifierTokens from '../services/notifier/core/access/token-commands
 import { readKeyring } from '../services/notifier/core/channels/vault.ts'
 import { applyFile } from '../services/notifier/core/provisioning/apply.ts'
 import { checkFile } from '../services/notifier/core/provisioning/check-file.ts'
+import { matchNoPassword } from '../services/orders/core/access/passwords.ts'
+import { insertStaff } from '../services/orders/core/access/staff-commands.ts'
 import * as ordersTokens from '../services/orders/core/access/token-commands.ts'
+import { createToken } from '../services/orders/core/access/tokens.ts'
+import type { Tables } from '../services/orders/core/database/tables.ts'
 import { applyTenant } from '../services/orders/core/provisioning/apply.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import { type ApiResponse, waitUntil } from '../test/courier.ts'
@@ -70,9 +76,19 @@ const provisionOrders = async ({ databases }: Stack) => {
   const createToken = (holder: object) => ordersTokens.createTokenFor(pool, { tenant: 'demo', ...holder })
   const [staff, second] = [await createToken({ staff: 'Ruwan' }), await createToken({ staff: 'Chamari' })]
   const merchant = await createToken({ merchant: 'shop@example.com' })
+  const rider = await createRider(pool)
   await pool.end()
-  return { staff: staff.token, second: second.token, merchant: merchant.token }
+  return { staff: staff.token, second: second.token, merchant: merchant.token, rider }
 }
+
+/** Adds a rider, whose token comes without a login. */
+const createRider = (pool: Pool): Promise<string> =>
+  inTenant<Tables, string>(pool, 'demo', async tx => {
+    const person = { email: 'rider@courier.example', name: 'Nimal Rider', password_hash: matchNoPassword() }
+    const added = await insertStaff(tx, 'demo', { ...person, roles: ['rider'] }, operator())
+    if ('sentence' in added) throw new Error(added.sentence)
+    return (await createToken(tx, 'demo', { staff_id: added.staff_id, staff_name: person.name }, null)).token
+  })
 
 /** Applies the file of demo, with the rate and the rules of the options. Returns the token of a member of staff. */
 const provisionNotifier = async ({ databases, notifier }: Stack, { rate, rules }: CourierOptions) => {

@@ -33,7 +33,7 @@ export const promise: TrustPromise = {
         // Responses are so slow that each kill of the notifier finds sends in flight.
         simulator: { SIMULATOR_ANSWER_LATENCY_MS: t.short ? '30' : '90', SIMULATOR_DELAY_FACTOR: '0' },
       },
-      crew: { merchants: 4, clerks: 2, accountants: 1, agents: 1, backlog, people: 5_000 },
+      crew: { merchants: 4, clerks: 2, accountants: 1, agents: 1, riders: 1, backlog, people: 5_000 },
       plan: chance => [
         [
           ...planKills(chance, kills, 700, ['orders-1', 'notifier-1']),

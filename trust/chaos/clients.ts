@@ -7,10 +7,11 @@ import { clerk } from './clients/clerk.ts'
 import type { Act, Chance, Client, Common, Crew } from './clients/client.ts'
 import { customer } from './clients/customer.ts'
 import { merchant } from './clients/merchant.ts'
+import { rider } from './clients/rider.ts'
 import type { Happened } from './faults.ts'
 import type { Recorder } from './record.ts'
 
-const roles = { merchant, clerk, accountant, agent, customer }
+const roles = { merchant, clerk, accountant, agent, customer, rider }
 
 /**
  * Starts all clients. Each performs one act after another or, with `everyMs`, starts an act at each interval. Their

@@ -5,6 +5,12 @@ import { readArrivals } from '../courier.ts'
 import type { Bed } from './bed.ts'
 import type { Evidence, GivenUp, Identity } from './evidence.ts'
 
+/** Selects each act of riders once, and a done delivery as often as its parcel was delivered. */
+const actsSql = `union all select split_part(act_id, '_', 1), split_part(act_id, '_', 2)
+  from rider_acts act left join order_events event on event.tenant_id = act.tenant_id
+    and event.waybill_number = act.waybill_number and status_key = 'key_13' and kind = 'deliver' and code is null
+  where kind <> 'deliver' or code is not null or event_id is not null`
+
 const ordersQueries = {
   orders: `select waybill_number as waybill, split_part(order_no, ' ', 1) as name, split_part(order_no, ' ', 2) as part,
       customer_phone as phone, cod, customer_address as address, status_key as status from orders`,
@@ -20,7 +26,8 @@ const ordersQueries = {
       where status_key = 'key_3' and actor is distinct from 'customer' and staff_name is null
     union all select note, 'money' from cash_handovers union all select bank_reference, 'money' from cash_deposits
     union all select bank_reference, 'money' from payout_batches where state = 'settled'
-    union all select reason, waybill_number from order_edits where reason <> ''`,
+    union all select reason, waybill_number from order_edits where reason <> ''
+    ${actsSql}`,
 }
 
 const selectText = (index: number): string =>

@@ -8,6 +8,8 @@ export interface Wanted extends Pick<Call, 'who' | 'what' | 'name' | 'parts' | '
   readonly headers: Readonly<Record<string, string>>
   readonly body?: object
   readonly key?: string | undefined
+  /** true: what the body lists has ids of its own, and the route refuses the header. */
+  readonly isKeyInBody?: boolean
 }
 
 /** Clients wait this long for a response: after that, the request is in doubt. */
@@ -19,14 +21,14 @@ export const createRecorder = () => {
   let givesUpAt = Number.POSITIVE_INFINITY
 
   /** Never rejects. */
-  const call = async ({ url, method, headers, body, key, ...about }: Wanted): Promise<Call> => {
+  const call = async ({ url, method, headers, body, key, isKeyInBody, ...about }: Wanted): Promise<Call> => {
     const sentAt = Date.now()
     const init = {
       method: method ?? (body ? 'POST' : 'GET'),
       headers: {
         ...headers,
         ...(body && { 'content-type': 'application/json' }),
-        ...(key && { 'idempotency-key': key }),
+        ...(key && !isKeyInBody && { 'idempotency-key': key }),
       },
       ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),

@@ -17,6 +17,7 @@ export interface Crew {
   readonly accountants?: number
   readonly agents?: number
   readonly customers?: number
+  readonly riders?: number
   /** Agents keep at least half as many messages queued. */
   readonly backlog?: number
   /** Counts the people who get messages. */
@@ -71,7 +72,7 @@ export interface Client extends Common {
 export const pickAnyone = ({ crew: { people = 100 }, chance }: Client): string =>
   makePhone(Math.floor(chance() * people))
 
-type RequestOptions = Partial<Pick<Wanted, 'parts' | 'asked' | 'body' | 'method' | 'key'>>
+type RequestOptions = Partial<Pick<Wanted, 'parts' | 'asked' | 'body' | 'method' | 'key' | 'isKeyInBody'>>
 
 /**
  * Sends one client's requests to paths below a path of a service. `insist` repeats a request until it is settled; with
