@@ -8,7 +8,7 @@ import type { Tx } from '../../../core/database/tables.ts'
 import { findInvoice, type InvoiceRow, presentInvoice, unknownInvoice } from '../invoices/invoices.ts'
 import { Amount, mostCollected, Waybills } from '../ledger/fields.ts'
 import { bookJournal, chargesSql } from '../ledger/ledger.ts'
-import { type Clock, hasLaterSql, lockName, lockParcels, nextLineSql, readClock } from '../ledger/parcels.ts'
+import { type Clock, hasLaterSql, lockName, lockParcels, readClock } from '../ledger/parcels.ts'
 import { invoiceTermsSql, paidSql } from '../ledger/payable.ts'
 import type { DocumentKind } from '../papers/amounts.ts'
 import { addVersion } from '../papers/invoice-versions.ts'
@@ -73,7 +73,7 @@ export const disputeLines = async (
   const incomplete = await lockDisputed(tx, tenant, body)
   if (incomplete) return incomplete
   const { rows } = await tx.client.query(disputableSql(document), [tenant, invoice_id, keys])
-  const found = new Map(rows.map(row => [row.key, row.amount]))
+  const found = new Map(rows.map(row => [row.key, row.held]))
   const open = await findOpen(tx, [tenant, merchant_id, keys])
   const errors = checkDisputed(body, key => {
     const amount = found.get(key)
@@ -85,11 +85,15 @@ export const disputeLines = async (
   if (refused) return refused
   const clock = await readClock(tx, tenant)
   const { journalId, today } = clock
-  const lines = [rows.map(row => row.waybill_number), rows.map(row => row.amount), rows.map(row => row.refers_to)]
-  const about = [merchant_id, journalId, today, reason, holder?.invoice_id, invoice_id]
-  await tx.client.query(disputeSql, [tenant, ...lines, ...about])
+  const about = ['disputed', merchant_id, journalId, today, reason, holder?.invoice_id, invoice_id, null, 0]
+  await insertLines(tx, tenant, rows, about)
   if (holder) await holdBack(tx, tenant, holder, addAmounts(found.values()), clock, reason)
-  await bookJournal(tx, tenant, journalId, lines[0] ?? [])
+  await bookJournal(
+    tx,
+    tenant,
+    journalId,
+    rows.map(row => row.waybill_number),
+  )
   return { kind: 'done', data: keys, objects: keys }
 }
 
@@ -125,20 +129,34 @@ const addToTotalSql = `
 /** Selects the amount that each parcel or line adds to what is paid, by the document $2 that has it. */
 const disputableSql = (document: DocumentKind) => `
   select ${keySql('line_no')} as key, waybill_number,
-    sum(${hasTotal(document) ? paidSql : `-${chargesSql}`})::float8 as amount,
+    sum(${hasTotal(document) ? paidSql : `-${chargesSql}`})::float8 as held,
     max(line_no) filter (where kind <> 'disputed') as refers_to
   from money_lines line ${hasTotal(document) ? `join ${invoiceTermsSql}` : ''}
   where line.tenant_id = $1 and line.${hasTotal(document) ? 'invoice_id' : 'tax_invoice_id'} = $2
     and ${isNamedSql('line_no')} and (waybill_number <> '' or kind <> 'disputed')
   group by 1, 2`
 
-const disputeSql = `
-  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, refers_to,
-    invoice_id, disputed_on, booked_on, reason)
-  select $1, waybill_number,
-    newest.line_no + row_number() over (partition by waybill_number order by refers_to), $6, $5, 'disputed', amount,
-    refers_to, $9, $10, $7, $8
-  from unnest($2::text[], $3::numeric[], $4::integer[]) as taken (waybill_number, amount, refers_to)
+interface Line {
+  readonly waybill_number: string
+  /** Is the amount to hold, or below zero to release. */
+  readonly held: number
+  readonly refers_to: number
+}
+
+/** Inserts lines of one kind, each after the newest one of its waybill. */
+const insertLines = (tx: Tx, tenant: string, lines: readonly Line[], about: readonly unknown[]) =>
+  tx.client.query(insertSql, [
+    tenant,
+    ...[lines.map(line => line.waybill_number), lines.map(line => line.held), lines.map(line => line.refers_to)],
+    ...about,
+  ])
+
+const insertSql = `
+  insert into money_lines (tenant_id, waybill_number, line_no, held, refers_to, kind, merchant_id, journal_id,
+    booked_on, reason, invoice_id, disputed_on, staff_name, adjustment)
+  select $1, waybill_number, newest.line_no + row_number() over (partition by waybill_number order by refers_to), held,
+    refers_to, $5, $6, $7, $8, $9, $10, $11, $12, $13
+  from unnest($2::text[], $3::numeric[], $4::integer[]) as taken (waybill_number, held, refers_to)
     cross join lateral (
       select line_no from money_lines newest where newest.tenant_id = $1
         and newest.waybill_number = taken.waybill_number
@@ -179,8 +197,7 @@ export const settleApproved = async (tx: Tx, call: Settling): Promise<Acted<stri
 
 interface OpenDispute {
   readonly invoice: InvoiceRow
-  /** Holds the amount held for each parcel or line. */
-  readonly open: ReadonlyMap<string, number>
+  readonly open: OpenLines
 }
 
 /** Finds the disputes that a request settles, and locks their parcels; or refuses the request. */
@@ -196,8 +213,8 @@ const findDispute = async (tx: Tx, { tenant, id: number, body }: Settling) => {
     body,
     key => !open.has(key) && `No dispute of ${key} is open on the invoice ${invoice.invoice_no}.`,
   )
-  const [tooSmall, most] = [...open].find(([, held]) => adjustment < -Math.abs(held)) ?? []
-  if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall}, ${most}.`]
+  const [tooSmall, line] = [...open].find(([, { held }]) => adjustment < -Math.abs(held)) ?? []
+  if (tooSmall) errors.adjustment = [`Take at most what is held for ${tooSmall}, ${line?.held}.`]
   if (adjustment > 0) Object.assign(errors, await refuseAddition(tx, tenant, waybills, adjustment))
   return refuseAny(errors) ?? { invoice, open }
 }
@@ -216,16 +233,17 @@ const bookSettlement = async (
 ): Promise<Acted<string[]>> => {
   const { waybill_numbers: waybills = [], line_nos, adjustment = 0, reason } = body
   const keys = toKeys(body)
-  const values = [tenant, invoice.merchant_id, keys]
   const clock = await readClock(tx, tenant)
   const { journalId, today } = clock
   const isWaiting = hasTotal(invoice.document) && invoice.state === 'submitted' && invoice.total <= 0
   const taker = isWaiting ? invoice.invoice_id : null
-  await tx.client.query(releaseSql, [...values, journalId, today, by.name, reason, adjustment, taker])
+  const released = [...open.values()].map(line => ({ ...line, held: -line.held }))
+  const about = ['released', invoice.merchant_id, journalId, today, reason, taker, null, by.name, adjustment]
+  await insertLines(tx, tenant, released, about)
   await bookJournal(tx, tenant, journalId, line_nos ? [...waybills, ''] : waybills)
   if (isWaiting) {
-    const released = addAmounts([...open.values()].flatMap(held => [held, adjustment]))
-    await tx.client.query(addToTotalSql, [tenant, invoice.invoice_id, released])
+    const added = addAmounts(released.flatMap(({ held }) => [-held, adjustment]))
+    await tx.client.query(addToTotalSql, [tenant, invoice.invoice_id, added])
     await presentInvoice(tx, tenant, invoice, clock, 'settled')
   }
   return { kind: 'done', data: keys, objects: keys }
@@ -258,27 +276,18 @@ const isOwnSql = (invoice: string) => `coalesce(line.disputed_on, line.invoice_i
 const isOpenSql = `tenant_id = $1 and merchant_id = $2 and kind = 'disputed' and not ${hasLaterSql('released')}`
 
 const heldSql = `
-  select ${keySql('refers_to')} as key, held::float8 from money_lines line
+  select ${keySql('refers_to')} as key, waybill_number, held::float8, line_no as refers_to from money_lines line
   where ${isOpenSql} and ${isNamedSql('refers_to')}
     and ($4::uuid is null or ${isOwnSql('$4')})`
 
+/** Holds the open dispute of each parcel or line; `refers_to` is the line that holds the amount. */
+type OpenLines = ReadonlyMap<string, Line>
+
 /**
- * Finds the amount held for each parcel or line, on one invoice or on any. A parcel has one open dispute at a time, on
+ * Finds the open disputes of parcels or lines, on one invoice or on any. A parcel has one open dispute at a time, on
  * whichever of its invoices.
  */
-const findOpen = async (
-  tx: Tx,
-  values: readonly unknown[],
-  invoiceId: string | null = null,
-): Promise<Map<string, number>> => {
+const findOpen = async (tx: Tx, values: readonly unknown[], invoiceId: string | null = null): Promise<OpenLines> => {
   const { rows } = await tx.client.query(heldSql, [...values, invoiceId])
-  return new Map(rows.map(row => [row.key, row.held]))
+  return new Map(rows.map(row => [row.key, row]))
 }
-
-const releaseSql = `
-  insert into money_lines (tenant_id, waybill_number, line_no, journal_id, merchant_id, kind, held, adjustment,
-    refers_to, booked_on, staff_name, reason, invoice_id)
-  select $1, waybill_number,
-    ${nextLineSql} + row_number() over (partition by waybill_number order by line_no) - 1, $4, merchant_id, 'released',
-    -held, $8, line_no, $5, $6, $7, $9
-  from money_lines line where ${isOpenSql} and ${isNamedSql('refers_to')} returning tenant_id`
