@@ -27,6 +27,7 @@ const screens = {
     Screen: lazy(async () => (await import('./screens/webhooks.js')).Webhooks),
     needs: 'listWebhooks',
   },
+  agent: { Screen: lazy(async () => (await import('./screens/agent.js')).Agent), needs: 'decideAgent', isHidden: true },
   access: {
     Screen: lazy(async () => (await import('./screens/access.js')).Access),
     needs: 'listTokens',

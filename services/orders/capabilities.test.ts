@@ -120,7 +120,7 @@ const operations: Record<Name, string[]> = {
   ],
   reports: ['GET shop/order/summary', 'GET shop/recipient/{phone}', 'GET /api/staff/today'],
   'rate-gaps': ['GET /api/staff/rate-gaps'],
-  agents: ['POST /mcp'],
+  agents: ['POST /mcp', 'POST shop/agent'],
   restoring: [],
 }
 

@@ -4,9 +4,11 @@ import { Form } from '../../kit/form.js'
 import { companyDay, fromCompanyTime, t } from '../../kit/i18n.js'
 import { Rows } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
-import { may } from '../../kit/session.js'
+import { getSession, may } from '../../kit/session.js'
 import { Invitation, Sessions } from '../../kit/sessions.js'
 import { Badge, column, Panel, Secret, Time, Two, useLive } from '../../kit/ui.js'
+
+const toolsUrl = () => new URL(`../mcp/${getSession().tenant}`, document.baseURI).href
 
 const Tokens = () => {
   const list = useLive(signal => callOrders('/token', { signal }))
@@ -30,6 +32,7 @@ const Tokens = () => {
     { name: 'day', label: t('access.expires_on'), type: 'date', max: '2999-12-31' },
   ]
   return html`<${Panel} title=${t('access.tokens')}><p class="soft">${t('access.about')}</p>
+    ${may('decideAgent') && html`<p class="soft">${t('agent.about')} <code>${toolsUrl()}</code></p>`}
     <${Rows} of=${list} lines=${3} caption=${t('access.tokens')} columns=${columns} empty=${t('access.no_tokens')} />
     ${secret && html`<${Secret} label=${t('access.token')} value=${secret} />`}
     <${Form} id="token" fields=${fields} submit=${t('access.add_token')} send=${add} /><//>`

@@ -36,14 +36,17 @@ const schema = {
   response: { 200: Answer, 202: { type: 'null', description: 'A notification.' }, 400: Refused, 404: Refused },
 }
 
+type AgentOptions = { readonly serviceToken: string; readonly path?: string }
+
 /** Serves tools. A call sends a request of this service as its caller: with its token, address, limits and errors. */
-export const agentRoutes: FastifyPluginAsyncTypebox<{ serviceToken: string }> = async (app, { serviceToken }) => {
+export const agentRoutes: FastifyPluginAsyncTypebox<AgentOptions> = async (app, { serviceToken, path = '/mcp' }) => {
   acceptJson(app)
   const digests = createDigests(serviceToken)
   let tools: Tools | undefined
+  const hidden = path === '/mcp' ? {} : { hide: true }
   // The limit fits a thousand usual orders.
-  const options = { ...refusesKeys, bodyLimit: 524_288, schema, serializerCompiler: () => JSON.stringify }
-  app.post('/mcp', options, async (request, reply) => {
+  const options = { ...refusesKeys, bodyLimit: 524_288, serializerCompiler: () => JSON.stringify }
+  app.post(path, { ...options, schema: { ...schema, ...hidden } }, async (request, reply) => {
     tools ??= createTools(await app.readDocument())
     return reply.send((await serve(request, tools, createCaller(app, request, tools, digests))) as never)
   })

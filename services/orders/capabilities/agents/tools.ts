@@ -19,6 +19,14 @@ const rows: Readonly<Record<string, Row>> = {
   failed_deliveries: ['listFailedDeliveries', reads, 'Use this to see which parcels wait after a failed delivery.'],
   instruct: ['instructOrder', changes, 'Use this to send such a parcel out again, to another address, or back.'],
 }
+
+/** Lists the operations of an agent; without `mayBook`, those of the tools that only read. */
+export const listToolOperations = (mayBook: boolean): string[] => [
+  'callTool',
+  ...Object.values(rows).flatMap(([id, annotations]) =>
+    mayBook || (annotations === reads && id !== 'createOrders') ? [id] : [],
+  ),
+]
 const digest = { type: 'string', description: 'Stands for the quoted content, for a booking within an hour.' }
 const replayed = { type: 'boolean', description: 'True: an earlier call booked this content, nothing is created now.' }
 

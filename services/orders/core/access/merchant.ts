@@ -20,6 +20,7 @@ export type TokenReader = FindTokenHolder<Caller>
 export const merchantRoles = [...personRoles, 'program'] as const
 export type MerchantRole = (typeof merchantRoles)[number]
 
+const notAllowed = 'Nobody allowed this token to do this. Connect again, and allow it there.'
 const refusals = {
   program: 'A token of a program may not do this. Log in as an owner of the merchant, with POST /login.',
   clerk: 'A clerk may not do this. Ask an owner of the merchant.',
@@ -52,7 +53,9 @@ const requireMerchant =
   async (request: FastifyRequest): Promise<void> => {
     const { tenant, caller } = await findTokenHolder(request, findCaller)
     if (!caller?.merchantId) throw unauthenticated()
-    const { merchantId, tokenId, isFromLogin, person } = caller
+    const { merchantId, tokenId, isFromLogin, person, operations } = caller
+    if (operations && !operations.includes(request.routeOptions.schema?.operationId ?? ''))
+      throw httpError('role_forbidden', notAllowed)
     const name = nameActor(merchantId, person)
     const actor = { kind: 'merchant', name, tokenId, requestId: request.id } as const
     const role = person?.role ?? (isFromLogin ? 'owner' : 'program')

@@ -102,12 +102,17 @@ const readExpiry = (text: string | undefined): Date | null => {
   return expiresAt
 }
 
+/** Throws a validation error if the merchant has as many tokens as it may have; locks the tenant. */
+export const refuseTooMany = async (tx: Tx, merchant: Pick<Merchant, 'tenant' | 'merchantId'>): Promise<void> => {
+  await lockTenant(tx, merchant.tenant)
+  const { length } = await findTokens(tx, merchant)
+  if (length >= maxTokens) throw invalid({ name: [`There are already ${maxTokens} tokens: revoke one.`] })
+}
+
 const addToken = async (tx: Tx, merchant: Merchant, { name, expiresAt }: { name: string; expiresAt: Date | null }) => {
   const { tenant, merchantId, actor } = merchant
   if (expiresAt && !(await isFuture(tx, expiresAt))) throw refuseExpiry()
-  await lockTenant(tx, tenant)
-  const tokens = await findTokens(tx, merchant)
-  if (tokens.length >= maxTokens) throw invalid({ name: [`There are already ${maxTokens} tokens: revoke one.`] })
+  await refuseTooMany(tx, merchant)
   const { id, token } = await createToken(tx, tenant, { merchant_id: merchantId, name }, expiresAt)
   await audit(tx, tenant, actor, 'token.created', id)
   const row = (await findTokens(tx, merchant)).find(each => each.id === id)
@@ -115,8 +120,11 @@ const addToken = async (tx: Tx, merchant: Merchant, { name, expiresAt }: { name:
 }
 
 /** Reads a merchant's live tokens, except those from logins. */
-const findTokens = (tx: Tx, { tenant, merchantId }: Merchant): Promise<Static<typeof ProgramToken>[]> =>
+const findTokens = (
+  tx: Tx,
+  { tenant, merchantId }: Pick<Merchant, 'tenant' | 'merchantId'>,
+): Promise<Static<typeof ProgramToken>[]> =>
   query<Static<typeof ProgramToken>>(tx)`
-    select token_id as id, name, created_at, expires_at, last_used_at from tokens
-    where tenant_id = ${tenant} and merchant_id = ${merchantId} and not from_login and revoked_at is null
-      and coalesce(expires_at > now(), true) order by created_at desc, token_id`
+    select token_id as id, name, created_at, coalesce(refreshed_until, expires_at) as expires_at, last_used_at
+    from tokens where tenant_id = ${tenant} and merchant_id = ${merchantId} and not from_login and revoked_at is null
+      and coalesce(coalesce(refreshed_until, expires_at) > now(), true) order by created_at desc, token_id`

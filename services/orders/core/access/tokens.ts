@@ -42,6 +42,8 @@ export interface Caller {
   /** Lists the roles of the member of staff; a token made by the operator has `admin`. */
   readonly roles: readonly StaffRole[]
   readonly isFromLogin: boolean
+  /** Lists the operations that the token may use; null: all that its holder may use. */
+  readonly operations: readonly string[] | null
   readonly expiresAt: Date | null
   readonly millisecondsLeft: number | null
 }
@@ -56,7 +58,7 @@ export const findCallers = (tx: AnyTransaction, tenant: string, hashes: readonly
 /** Leaves out deactivated holders. Rows of staff from before a person could have several roles have only `role`. */
 const callerSql = {
   columns: sql`
-    tokens.merchant_id as "merchantId", tokens.staff_id as "staffId", from_login as "isFromLogin",
+    tokens.merchant_id as "merchantId", tokens.staff_id as "staffId", from_login as "isFromLogin", operations,
     case when tokens.staff_id is null then array['admin'] else coalesce(staff.roles, array[staff.role]) end as roles,
     case when tokens.person_id is not null then json_build_object('id', tokens.person_id::text, 'name', person.name,
       'email', person.email, 'role', person.role) end as person`,
@@ -93,7 +95,7 @@ const deleteOldTokensSql = `
   delete from tokens where tenant_id = $1 and token_id in (
     select token_id from (
       select token_id, from_login, coalesce(last_used_at, created_at) as used_at,
-        least(expires_at, revoked_at) as ended_at, row_number() over (
+        least(coalesce(refreshed_until, expires_at), revoked_at) as ended_at, row_number() over (
           partition by from_login, merchant_id, staff_id, person_id order by coalesce(last_used_at, created_at) desc
         ) as recency
       from tokens where tenant_id = $1

@@ -62,6 +62,8 @@ export interface Tables {
     person_id: Bigint | null
     from_login: Generated<boolean>
     name: string | null
+    /** Lists the operations that the token may use; null: all that its holder may use. */
+    operations: Generated<string[] | null>
     created_at: Generated<Date>
     expires_at: Date | null
     revoked_at: Date | null

@@ -1,0 +1,194 @@
+import { isTenantId } from '@courier/shared/access/authenticate.ts'
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { notFound } from '@courier/shared/errors/errors.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import { admitMerchants, type TokenReader } from '../../core/access/merchant.ts'
+import type { Tx } from '../../core/database/tables.ts'
+import { agentRoutes } from './routes.ts'
+import { createSeals, type Sealed } from './seals.ts'
+import { createWebTokens } from './web-tokens.ts'
+
+const scopes = ['parcels.read', 'parcels.book']
+const hidden = { schema: { hide: true } }
+
+export interface WebOptions {
+  readonly pool: pg.Pool
+  readonly serviceToken: string
+  readonly findCaller: TokenReader
+  readonly requestsPerMinute: number
+}
+
+/** Is written as RFC 6749 says. */
+class OAuthError extends Error {
+  readonly code: string
+  readonly status: number
+  constructor(code: string, message: string, status = 400) {
+    super(message)
+    this.code = code
+    this.status = status
+  }
+}
+
+const readTenant = ({ params }: FastifyRequest): string => (params as { tenant: string }).tenant
+/** Returns the address of a tenant's tools, which is also the issuer of their tokens. */
+export const findResource = ({ publicUrl }: FastifyRequest, tenant: string): string => `${publicUrl}/mcp/${tenant}`
+
+/** Serves agents on the web: the tools at an address that names the tenant, and the way to a token (OAuth 2.1). */
+export const oauthRoutes: FastifyPluginAsync<WebOptions> = async (app, core) => {
+  app.addHook('onRequest', async (request, reply) => {
+    const tenant = readTenant(request)
+    if (!isTenantId.test(tenant)) throw notFound()
+    request.headers['x-tenant'] = tenant
+    reply.header('cache-control', 'no-store')
+  })
+  const wellKnown = '/.well-known/oauth-protected-resource/mcp'
+  app.get(`${wellKnown}/:tenant`, hidden, async request => {
+    const resource = findResource(request, readTenant(request))
+    return { resource, authorization_servers: [resource], scopes_supported: scopes }
+  })
+  app.get('/.well-known/oauth-authorization-server/mcp/:tenant', hidden, async request =>
+    describeServer(findResource(request, readTenant(request))),
+  )
+  await app.register(tokenRoutes, core)
+  await app.register(async tools => {
+    tools.addHook('onSend', async (request, reply) => {
+      if (reply.statusCode !== 401) return
+      const metadata = `${request.publicUrl}${wellKnown}/${readTenant(request)}`
+      reply.header('www-authenticate', `Bearer resource_metadata="${metadata}"`)
+    })
+    admitMerchants(tools, core.findCaller, core.requestsPerMinute)
+    await tools.register(agentRoutes, { ...core, path: '/mcp/:tenant' })
+  })
+}
+
+/** Describes the authorization server of a tenant (RFC 8414). */
+const describeServer = (issuer: string) => ({
+  issuer,
+  authorization_endpoint: `${issuer}/authorize`,
+  token_endpoint: `${issuer}/token`,
+  registration_endpoint: `${issuer}/register`,
+  revocation_endpoint: `${issuer}/revoke`,
+  scopes_supported: scopes,
+  response_types_supported: ['code'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_methods_supported: ['none'],
+  revocation_endpoint_auth_methods_supported: ['none'],
+  code_challenge_methods_supported: ['S256'],
+  authorization_response_iss_parameter_supported: true,
+})
+
+const tokenRoutes: FastifyPluginAsync<WebOptions> = async (app, { pool, serviceToken }) => {
+  const seals = createSeals(serviceToken)
+  const tokens = createWebTokens(seals)
+  acceptJson(app)
+  const asText = { parseAs: 'string' } as const
+  app.addContentTypeParser('application/x-www-form-urlencoded', asText, (_request, body, done) => done(null, body))
+  app.setErrorHandler((error, _request, reply) => {
+    if (!(error instanceof OAuthError)) throw error
+    return reply.code(error.status).send({ error: error.code, error_description: error.message })
+  })
+
+  app.post('/mcp/:tenant/register', hidden, async (request, reply) => {
+    const { name: client_name, redirect_uris } = readClient(request.body)
+    const client_id = seals.seal('client', readTenant(request), { name: client_name, redirect_uris })
+    return reply.code(201).send({ client_id, client_name, redirect_uris, token_endpoint_auth_method: 'none' })
+  })
+
+  app.get('/mcp/:tenant/authorize', hidden, async (request, reply) => {
+    const tenant = readTenant(request)
+    const query = request.query as Record<string, string>
+    const client = seals.open('client', tenant, query.client_id)
+    if (!client?.redirect_uris.includes(query.redirect_uri ?? ''))
+      return reply.code(400).type('text/plain').send('This link of an agent is not valid. Connect the agent again.')
+    const asked = readRequest(client.name, query)
+    const resource = findResource(request, tenant)
+    const error = findProblem(query, resource)
+    if (error) return reply.redirect(findReturn(asked, resource, { error }))
+    return reply.redirect(`${request.publicUrl}/desk/#/agent/${seals.seal('request', tenant, asked)}`)
+  })
+
+  const readForm = (request: FastifyRequest) => {
+    const fields = [...new URLSearchParams(typeof request.body === 'string' ? request.body : '')]
+    const form: Record<string, string> = Object.fromEntries(fields)
+    if (fields.length > Object.keys(form).length) throw new OAuthError('invalid_request', 'Send each parameter once.')
+    const resource = findResource(request, readTenant(request))
+    if (!seals.open('client', readTenant(request), form.client_id))
+      throw new OAuthError('invalid_client', 'This client is not registered here. Register it again.', 401)
+    if ((form.resource ?? resource) !== resource) throw new OAuthError('invalid_target', `The resource is ${resource}.`)
+    return form
+  }
+
+  const redeemers = new Map(Object.entries({ authorization_code: tokens.redeemCode, refresh_token: tokens.refresh }))
+  app.post('/mcp/:tenant/token', hidden, async request => {
+    const form = readForm(request)
+    const redeem = redeemers.get(form.grant_type ?? '')
+    if (!redeem) throw new OAuthError('unsupported_grant_type', 'Send an authorization_code or a refresh_token.')
+    const tenant = readTenant(request)
+    const made = await inTenant(pool, tenant, (tx: Tx) => redeem(tx, tenant, form))
+    if (!made) throw new OAuthError('invalid_grant', 'This was used, or has ended. Connect the agent again.')
+    const { token: access_token, seconds: expires_in, refresh_token, may_book } = made
+    const scope = may_book ? scopes.join(' ') : scopes[0]
+    return { access_token, token_type: 'Bearer', expires_in, refresh_token, scope }
+  })
+
+  app.post('/mcp/:tenant/revoke', hidden, async request => {
+    const form = readForm(request)
+    const tenant = readTenant(request)
+    await inTenant(pool, tenant, (tx: Tx) => tokens.revoke(tx, tenant, form))
+    return {}
+  })
+}
+
+/** Returns true for https addresses, and for http addresses of the person's own machine. */
+const isRedirectUri = (text: unknown): text is string => {
+  if (typeof text !== 'string' || text.length > 500 || text.includes('#') || !URL.canParse(text)) return false
+  const { protocol, hostname, username } = new URL(text)
+  const isLoopback = protocol === 'http:' && /^(127\.0\.0\.1|\[::1\]|localhost)$/.test(hostname)
+  return (isLoopback || protocol === 'https:') && !username
+}
+
+/** Matches a name on one line, without invisible characters. */
+const isName = /^(?!\s)[^\p{C}\p{Zl}\p{Zp}]{1,80}$/u
+
+/** Reads the metadata of a client (RFC 7591). */
+const readClient = (body: unknown): Sealed['client'] => {
+  const { client_name, redirect_uris } = (body ?? {}) as Record<string, unknown>
+  const [first] = Array.isArray(redirect_uris) ? redirect_uris : []
+  if (!Array.isArray(redirect_uris) || !first || redirect_uris.length > 5 || !redirect_uris.every(isRedirectUri))
+    throw new OAuthError('invalid_redirect_uri', 'Give 1 to 5 redirect_uris: https, or http of the own machine.')
+  const name = client_name ?? new URL(first).host
+  if (typeof name === 'string' && isName.test(name)) return { name, redirect_uris }
+  throw new OAuthError('invalid_client_metadata', 'The client_name must be 1 to 80 characters on one line.')
+}
+
+const readRequest = (name: string, { scope = scopes.join(' '), ...query }: Result): Sealed['request'] => ({
+  ...{ name, client_id: query.client_id ?? '', redirect_uri: query.redirect_uri ?? '' },
+  ...{ challenge: query.code_challenge ?? '', state: query.state, may_book: scope.includes('parcels.book') },
+  ends_at: Date.now() + 600_000,
+})
+
+/** Finds the error of a request whose client and redirect URI are right. A parameter that is twice is a list. */
+const findProblem = (query: Record<string, unknown>, resource: string): string | undefined => {
+  const { response_type, scope = '', state = '', code_challenge, code_challenge_method } = query
+  if (response_type !== 'code') return 'unsupported_response_type'
+  if ((query.resource ?? resource) !== resource) return 'invalid_target'
+  if (
+    !String(scope)
+      .split(' ')
+      .every(each => each === '' || scopes.includes(each))
+  )
+    return 'invalid_scope'
+  const isChallenged = code_challenge_method === 'S256' && /^[\w-]{43}$/.test(String(code_challenge))
+  return isChallenged && typeof state === 'string' && state.length <= 2_000 ? undefined : 'invalid_request'
+}
+
+type Result = Readonly<Record<string, string>>
+/** Returns the address where the browser comes back to the agent, with the issuer (RFC 9207). */
+export const findReturn = ({ redirect_uri, state }: Sealed['request'], iss: string, result: Result): string => {
+  const url = new URL(redirect_uri)
+  for (const [name, value] of Object.entries({ ...result, iss, ...(state && { state }) }))
+    url.searchParams.set(name, value)
+  return url.href
+}
