@@ -29,12 +29,22 @@ const makeJwk = () => {
   return { ...jwk, kid: randomUUID(), use: 'sig', alg: 'RS256' }
 }
 
-/** Starts a certified provider, which signs in whoever `who` names, or refuses for `deny`. */
-export const startProvider = async (t: Teardown, redirectUri: () => string, accounts: Record<string, Account>) => {
+const askingPage = '<!doctype html><title>Provider</title><form method="post"><button>Continue</button></form>'
+
+/**
+ * Starts a certified provider, which signs in whoever `who` names, or refuses for `deny`. Browsers see a page of it
+ * first. `host` names it: with another than 127.0.0.1, it is another site than the pages of a test.
+ */
+export const startProvider = async (
+  t: Teardown,
+  redirectUri: () => string,
+  accounts: Record<string, Account>,
+  host = '127.0.0.1',
+) => {
   const state = { who: '' }
   let handle: RequestListener = (_request, response) => response.writeHead(503).end()
   const { port, close } = await listen(t, (request, response) => handle(request, response))
-  const issuer = `http://127.0.0.1:${port}`
+  const issuer = `http://${host}:${port}`
   /** Starts it anew, with new keys. */
   const rotate = () => {
     const provider = new Provider(issuer, {
@@ -62,6 +72,8 @@ export const startProvider = async (t: Teardown, redirectUri: () => string, acco
     const serve = provider.callback()
     handle = (request, response) => {
       if (!request.url?.startsWith('/interaction/')) return void serve(request, response)
+      if (request.method === 'GET' && request.headers.accept?.includes('text/html'))
+        return void response.writeHead(200, { 'content-type': 'text/html' }).end(askingPage)
       const denied = { error: 'access_denied', error_description: 'Private text' }
       const result = state.who === 'deny' ? denied : { login: { accountId: state.who } }
       void provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
