@@ -46,7 +46,7 @@ const verbs = {
   ],
   second_factor: ['set_up', 'confirmed', 'recovered'],
   order: ['status_changed', 'edited', 'taken_back', 'instructed'],
-  person: ['added', 'changed', 'invited'],
+  person: ['added', 'changed', 'invited', 'sign_in_reset'],
   recipient: ['read'],
   request: ['accepted', 'declined'],
   message: ['accepted', 'cancelled', 'resent'],

@@ -10,13 +10,14 @@ import { readProviders } from '../../core/access/providers.ts'
 import { findStaffLogin } from '../../core/access/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { signInPart } from './company.ts'
-import { entryRoutes, type Side } from './entry-routes.ts'
+import { entryRoutes } from './entry-routes.ts'
 import { createMailer, deleteOldInvitations, makeInvitation } from './invitations.ts'
-import { merchantInvitationRoutes, staffPeopleRoutes } from './people-routes.ts'
+import { merchantPeopleRoutes, staffPeopleRoutes } from './people-routes.ts'
 import { createProviderClient } from './provider-client.ts'
 import { deleteOldSignIns, providerRoutes } from './provider-routes.ts'
-import { checkLogins, opensFactor, resetSecondFactor, rotateFactors } from './second-factor.ts'
+import { checkLogins, opensFactor, resetSignIn, rotateFactors } from './second-factor.ts'
 import { merchantSessionRoutes, staffSessionRoutes } from './sessions.ts'
+import { type Side, sides } from './sides.ts'
 
 /** Lets people in without a shell, and out at once (docs/operators/sign-in.md). */
 export const signIn: Capability = {
@@ -24,15 +25,15 @@ export const signIn: Capability = {
     const mailer = createMailer(core)
     const clients = readProviders(core.signInProviders).map(createProviderClient)
     const providers = new Map(clients.map(client => [client.provider.id, client]))
-    const listProviders = (tenant: string, { kind }: Side) =>
+    const listProviders = (tenant: string, side: Side) =>
       clients.flatMap(({ provider: { id, name, tenants, for: whom } }) =>
-        tenants.includes(tenant) && (whom === 'staff') === (kind === 'staff') ? [{ id, name }] : [],
+        tenants.includes(tenant) && whom === side.for ? [{ id, name }] : [],
       )
     const options = { ...core, mailer, providers, listProviders }
     return {
       routes: {
         staff: [app => staffPeopleRoutes(app, options), staffSessionRoutes],
-        account: [app => merchantInvitationRoutes(app, options), merchantSessionRoutes],
+        account: [app => merchantPeopleRoutes(app, options), merchantSessionRoutes],
         entry: [app => entryRoutes(app, options), app => providerRoutes(app, options)],
       },
       checkLogin: checkLogins(core.pool, core.keyring),
@@ -58,9 +59,9 @@ const recover = async (pool: pg.Pool, { tenant, email }: Recovery): Promise<stri
     const row = await findStaffLogin(tx, tenant, email, false)
     if (!row?.is_active) throw new UsageError(`the tenant ${tenant} has no active member of staff ${email}`)
     const by = operator()
-    await resetSecondFactor(tx, tenant, row, by)
+    await resetSignIn(tx, tenant, sides.staff, { id: row.staff_id, name: row.name }, by)
     await audit(tx, tenant, by, 'staff.invited', row.name)
-    return (await makeInvitation(tx, tenant, { column: 'staff_id', id: row.staff_id }, by, true)).code
+    return (await makeInvitation(tx, tenant, sides.staff, row.staff_id, by, true)).code
   })
 }
 
@@ -75,7 +76,7 @@ const addRecovery = (program: Command, withPool: WithPool): void => {
     .option('--json', 'print JSON', false)
     .action(async ({ json, console: page, ...request }) => {
       const code = await withPool(pool => recover(pool, request))
-      const url = `${page.replace(/\/?$/, '/')}#/password/${request.tenant}/${code}`
+      const url = `${page.replace(/\/?$/, '/')}#/recover/${request.tenant}/${code}`
       if (json) printJson({ url })
       else print(`Within 72 hours, this link works once:\n${url}`)
     })

@@ -4,11 +4,8 @@ import { insertStaff } from '../../core/access/staff-commands.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { readRules } from './company.ts'
 import { type Identity, SignInError } from './provider-client.ts'
+import { sides } from './sides.ts'
 
-const tables = {
-  staff: { table: 'staff', column: 'staff_id' },
-  merchants: { table: 'merchant_people', column: 'person_id' },
-} as const
 type Found = { readonly id: string; readonly is_active: boolean }
 
 /**
@@ -16,7 +13,7 @@ type Found = { readonly id: string; readonly is_active: boolean }
  * members of staff whose groups have roles in the company file. Throws a SignInError.
  */
 export const findSubject = async (tx: Tx, tenant: string, provider: Provider, identity: Identity): Promise<string> => {
-  const { table, column } = tables[provider.for]
+  const { table, column } = sides[provider.for]
   const { issuer, subject, email } = identity
   const known = await tx.rows<Found>(
     `select person.${column}::text as id, is_active from provider_subjects subject

@@ -5,29 +5,18 @@ import { hashToken } from '@courier/shared/postgres/tokens.ts'
 import type { FastifyBaseLogger } from 'fastify'
 import { createTransport } from 'nodemailer'
 import type { Tx } from '../../core/database/tables.ts'
+import type { Side } from './sides.ts'
 
 const invitationHours = 72
-
-/** Names a member of staff, or a person of a merchant. */
-export interface Invited {
-  readonly column: 'staff_id' | 'person_id'
-  readonly id: string
-}
 
 export const newCode = (): string => randomBytes(32).toString('base64url')
 
 /** Makes a code that sets a password once, within 72 hours; earlier ones of the person end. */
-export const makeInvitation = async (
-  tx: Tx,
-  tenant: string,
-  { column, id }: Invited,
-  by: Actor,
-  isRecovery = false,
-) => {
+export const makeInvitation = async (tx: Tx, tenant: string, side: Side, id: string, by: Actor, isRecovery = false) => {
   const code = newCode()
-  await endInvitations(tx, tenant, { column, id })
+  await endInvitations(tx, tenant, side, id)
   const [row] = await tx.rows<{ at: Date }>(
-    `insert into invitations (tenant_id, hash, ${column}, is_recovery, made_by, expires_at)
+    `insert into invitations (tenant_id, hash, ${side.column}, is_recovery, made_by, expires_at)
     values ($1, $2, $3::bigint, $4, $5, now() + interval '${invitationHours} hours')
     returning expires_at as at`,
     [tenant, hashToken(code), id, isRecovery, by.name],
@@ -35,7 +24,7 @@ export const makeInvitation = async (
   return { code, expires_at: row?.at.toISOString() ?? '' }
 }
 
-export const endInvitations = (tx: Tx, tenant: string, { column, id }: Invited) =>
+export const endInvitations = (tx: Tx, tenant: string, { column }: Side, id: string) =>
   tx.client.query(`delete from invitations where tenant_id = $1 and ${column} = $2::bigint and used_at is null`, [
     tenant,
     id,
@@ -103,7 +92,7 @@ export const createMailer = ({ smtpUrl, mailFrom, publicUrl }: MailOptions) => {
   const transport = createTransport({ url: smtpUrl, ...limits })
   const from = mailFrom ?? `courier@${new URL(publicUrl ?? 'http://localhost').hostname}`
   const mail = ({ to, company, url }: Letter, log: FastifyBaseLogger): void => {
-    const text = `Open this link to set your password at ${company}. It works once, within ${invitationHours} hours.\n\n${url}\n`
+    const text = `Open this link to sign in at ${company}. It works once, within ${invitationHours} hours.\n\n${url}\n`
     const subject = `Your access to ${company}`
     // The error of a mail server may name the recipient.
     transport.sendMail({ from, to, subject, text }).then(

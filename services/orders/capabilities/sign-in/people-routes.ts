@@ -10,13 +10,14 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { loginFields } from '../../core/access/login-routes.ts'
-import { refuseRoles } from '../../core/access/merchant.ts'
+import { type Merchant, refuseRoles } from '../../core/access/merchant.ts'
 import { OneLineName } from '../../core/access/program-token-routes.ts'
 import { readRoles, type StaffRow } from '../../core/access/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { findPage, type Invited, type Mailer, makeInvitation, type Pages } from './invitations.ts'
+import { findPage, type Mailer, makeInvitation, type Pages } from './invitations.ts'
 import { addMember, changeMember, findStaff, listStaff } from './people.ts'
-import { resetSecondFactor } from './second-factor.ts'
+import { resetSignIn } from './second-factor.ts'
+import { findPerson, type Person, type Side, sides } from './sides.ts'
 
 export type PeopleOptions = Pages & { readonly pool: pg.Pool; readonly mailer: Mailer }
 
@@ -58,32 +59,28 @@ export const InvitationBody = closed(
 )
 const success = Type.Literal('success')
 
-/** Mails or returns the link of a new invitation. */
-export const invite = async (
+interface Inviting {
+  readonly tenant: string
+  readonly by: Actor
+  readonly side: Side
+  readonly person: Pick<Person, 'id' | 'name' | 'email'>
+  readonly face?: 'rider' | Side['face']
+}
+
+/** Makes an invitation; `send` mails its link, unless `data` shows it. */
+const invite = async (
+  tx: Tx,
   { mailer, ...core }: PeopleOptions,
   request: FastifyRequest,
-  {
-    tx,
-    tenant,
-    by,
-    invited,
-    face,
-    to,
-  }: {
-    readonly tx: Tx
-    readonly tenant: string
-    readonly by: Actor
-    readonly invited: Invited
-    readonly face: 'console' | 'desk' | 'rider'
-    readonly to: string
-  },
+  { tenant, by, side, person, face = side.face }: Inviting,
   isShown = false,
 ) => {
-  const { code, expires_at } = await makeInvitation(tx, tenant, invited, by)
+  await audit(tx, tenant, by, side.kind === 'staff' ? 'staff.invited' : 'person.invited', person.name)
+  const { code, expires_at } = await makeInvitation(tx, tenant, side, person.id, by)
   const url = `${findPage(core, request.publicUrl, face)}#/password/${tenant}/${code}`
   if (!mailer || isShown) return { data: { url, expires_at }, send: () => {} }
   const [company] = await tx.rows<{ name: string }>('select name from tenants where tenant_id = $1', [tenant])
-  const send = () => mailer.mail({ to, company: company?.name ?? tenant, url }, request.log)
+  const send = () => mailer.mail({ to: person.email, company: company?.name ?? tenant, url }, request.log)
   return { data: { url: null, expires_at }, send }
 }
 
@@ -92,13 +89,11 @@ export const staffPeopleRoutes: FastifyPluginAsyncTypebox<PeopleOptions> = async
   const { pool } = options
   acceptJson(app)
   const inviteStaff = async (tx: Tx, request: FastifyRequest, row: StaffRow, isShown = false) => {
-    const { tenant, actor } = request.staff
+    const { tenant, actor: by } = request.staff
     if (!row.is_active) throw invalid({ staff_id: [`${row.name} is deactivated: reactivate them first.`] })
-    const isRider = readRoles(row).every(role => role === 'rider')
-    const invited = { column: 'staff_id', id: row.staff_id } as const
-    const to = { tx, tenant, by: actor, invited, face: isRider ? 'rider' : 'console', to: row.email } as const
-    await audit(tx, tenant, actor, 'staff.invited', row.name)
-    return invite(options, request, to, isShown)
+    const face = readRoles(row).every(role => role === 'rider') ? 'rider' : 'console'
+    const person = { ...row, id: row.staff_id }
+    return invite(tx, options, request, { tenant, by, side: sides.staff, person, face }, isShown)
   }
   const listing = {
     operationId: 'listStaffPeople',
@@ -168,40 +163,55 @@ export const staffPeopleRoutes: FastifyPluginAsyncTypebox<PeopleOptions> = async
     response: { 200: Type.Object({ message: success }), ...errorResponses(404, 422) },
   }
   app.post('/people/:staff_id/reset', { ...refusesKeys, schema: resetting }, async ({ staff, params }) => {
-    await inTenant(pool, staff.tenant, async (tx: Tx) =>
-      resetSecondFactor(tx, staff.tenant, await findStaff(tx, staff.tenant, params.staff_id), staff.actor),
-    )
+    await inTenant(pool, staff.tenant, async (tx: Tx) => {
+      const { staff_id: id, name } = await findStaff(tx, staff.tenant, params.staff_id)
+      await resetSignIn(tx, staff.tenant, sides.staff, { id, name }, staff.actor)
+    })
     return { message: 'success' as const }
   })
 }
 
-/** Lets owners invite the people of a merchant. */
-export const merchantInvitationRoutes: FastifyPluginAsyncTypebox<PeopleOptions> = async (app, options) => {
+const findOwn = async (tx: Tx, { tenant, merchantId }: Merchant, id: string): Promise<Person> => {
+  const person = await findPerson(tx, tenant, sides.merchants, id, 'for update')
+  if (person?.merchant_id !== merchantId) throw notFound('person')
+  return person
+}
+
+/** Lets owners invite the people of a merchant, and reset how they sign in. */
+export const merchantPeopleRoutes: FastifyPluginAsyncTypebox<PeopleOptions> = async (app, options) => {
   refuseRoles(app, 'clerk', 'program')
   acceptJson(app)
-  const schema = {
+  const params = Type.Object({ id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
+  const inviting = {
     operationId: 'invitePerson',
     summary: 'Make a link by which a person sets a new password',
     description: 'It works once, within 72 hours. Earlier links of the person end.',
-    params: Type.Object({ id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) }),
+    params,
     body: InvitationBody,
     response: { 200: Type.Object({ data: InvitationLink }), ...errorResponses(404, 422) },
   }
-  app.post('/person/:id/invite', { ...refusesKeys, schema }, async request => {
+  app.post('/person/:id/invite', { ...refusesKeys, schema: inviting }, async request => {
     const { merchant, params, body } = request
-    const { tenant, merchantId, actor } = merchant
+    const { tenant, actor: by } = merchant
     const { data, send } = await inTenant(options.pool, tenant, async (tx: Tx) => {
-      const [person] = await tx.rows<{ name: string; email: string }>(personSql, [tenant, merchantId, params.id])
-      if (!person) throw notFound('person')
-      await audit(tx, tenant, actor, 'person.invited', person.name)
-      const invited = { column: 'person_id', id: params.id } as const
-      return invite(options, request, { tx, tenant, by: actor, invited, face: 'desk', to: person.email }, body.show)
+      const person = await findOwn(tx, merchant, params.id)
+      return invite(tx, options, request, { tenant, by, side: sides.merchants, person }, body.show)
     })
     send()
     return { data }
   })
+  const resetting = {
+    operationId: 'resetPersonSignIn',
+    summary: "Forget a person's second factor and their account at the provider",
+    description: 'They set both up again at the next sign-in. Their sessions end.',
+    params,
+    response: { 200: Type.Object({ message: success }), ...errorResponses(404, 422) },
+  }
+  app.post('/person/:id/reset', { ...refusesKeys, schema: resetting }, async ({ merchant, params }) => {
+    const { tenant, actor } = merchant
+    await inTenant(options.pool, tenant, async (tx: Tx) =>
+      resetSignIn(tx, tenant, sides.merchants, await findOwn(tx, merchant, params.id), actor),
+    )
+    return { message: 'success' as const }
+  })
 }
-
-const personSql = `
-  select name, email from merchant_people
-  where tenant_id = $1 and merchant_id = $2::bigint and person_id = $3::bigint and is_active`

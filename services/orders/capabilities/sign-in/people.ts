@@ -10,6 +10,7 @@ import { revokeLogins } from '../../core/access/tokens.ts'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { endInvitations } from './invitations.ts'
+import { sides } from './sides.ts'
 
 export interface PersonView {
   readonly id: string
@@ -37,7 +38,8 @@ const staffSql = `
     left join (select staff_id, max(expires_at) as invited_until from invitations
       where tenant_id = $1 and used_at is null and expires_at > now() group by staff_id) invited
       on invited.staff_id = staff.staff_id
-    left join second_factors factor on factor.tenant_id = $1 and factor.staff_id = staff.staff_id
+    left join second_factors factor
+      on factor.tenant_id = $1 and factor.kind = 'staff' and factor.holder_id = staff.staff_id
     left join (select distinct staff_id from provider_subjects where tenant_id = $1) subject
       on subject.staff_id = staff.staff_id
   where staff.tenant_id = $1 and ($2::bigint is null or staff.staff_id = $2::bigint) order by name limit 1000`
@@ -87,7 +89,7 @@ export const changeMember = async (tx: Tx, { tenant, actor }: Staff, id: string,
   if (is_active !== false || !before.is_active) return
   await audit(tx, tenant, actor, 'staff.deactivated', before.name)
   await revokeLogins(tx, tenant, 'staff_id', [id], actor)
-  await endInvitations(tx, tenant, { column: 'staff_id', id })
+  await endInvitations(tx, tenant, sides.staff, id)
 }
 
 const changeSql = `

@@ -14,12 +14,12 @@ import type { FastifyRequest } from 'fastify'
 import * as oidc from 'openid-client'
 import type pg from 'pg'
 import { type Logins, startSession } from '../../core/access/login.ts'
-import { nameActor } from '../../core/access/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
-import { openErrors, type Side, sides, tenantHeader } from './entry-routes.ts'
+import { openErrors, tenantHeader } from './entry-routes.ts'
 import { findSubject } from './find-subject.ts'
-import { findPage, newCode, type Pages } from './invitations.ts'
+import { endInvitations, findPage, newCode, type Pages } from './invitations.ts'
 import { describeError, type ProviderClient, SignInError } from './provider-client.ts'
+import { findPerson, type Side, sides, toActor, toHolder } from './sides.ts'
 
 const minutes = 10
 /** Admits an office whose people begin their day at once. */
@@ -68,8 +68,8 @@ const Signed = component('SignedIn', {
 export const providerRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async (app, options) => {
   acceptJson(app)
   app.addHook('onRequest', limitRequests(new Limit('sign-in', requestsPerMinute), readAddress))
-  for (const side of sides) {
-    const common = { tags: [side.tag], headers: tenantHeader }
+  for (const side of Object.values(sides)) {
+    const common = { tags: [side.kind], headers: tenantHeader }
     const starting = {
       ...common,
       operationId: `startSignIn${side.suffix}`,
@@ -108,13 +108,13 @@ export const providerRoutes: FastifyPluginAsyncTypebox<ProviderOptions> = async 
 
 const start = async (
   { pool, providers, publicUrl, ...pages }: ProviderOptions,
-  { kind }: Side,
+  side: Side,
   request: FastifyRequest,
   { provider: id, rider = false }: { provider: string; rider?: boolean },
 ) => {
   const tenant = readTenant(request)
   const client = providers.get(id)
-  const isServed = client?.provider.tenants.includes(tenant) && (client.provider.for === 'staff') === (kind === 'staff')
+  const isServed = client?.provider.tenants.includes(tenant) && client.provider.for === side.for
   if (!client || !isServed || publicUrl === undefined) throw invalid({ provider: ['There is no such provider.'] })
   const [secret, browser] = [newCode(), newCode()]
   const flow = { state: `${tenant}.${secret}`, nonce: newCode(), verifier: oidc.randomPKCECodeVerifier() }
@@ -123,12 +123,8 @@ const start = async (
     const remedy = 'Try again later, or sign in with your password if you have one.'
     throw httpError('unavailable', `${client.provider.name} does not respond. ${remedy}`)
   })
-  const page = findPage(
-    pages,
-    publicUrl,
-    kind === 'merchant' ? 'desk' : rider ? 'rider' : 'console',
-    request.headers.origin,
-  )
+  const face = rider && side.kind === 'staff' ? 'rider' : side.face
+  const page = findPage(pages, publicUrl, face, request.headers.origin)
   await inTenant(pool, tenant, (tx: Tx) =>
     tx.client.query(beginSql, [tenant, hashToken(secret), id, hashToken(browser), flow.verifier, flow.nonce, page]),
   )
@@ -184,41 +180,28 @@ const foundSql = `
     expires_at)
   values ($1, $2, $3, $4, '', '', $5, $6::bigint, $7::bigint, now() + interval '2 minutes')`
 
-/** Begins the session of who came back, if the same browser redeems the code and the person is still active. */
+/**
+ * Begins the session of who came back, if the same browser redeems the code and the person is still active. Ends the
+ * person's invitations: they are in.
+ */
 const finish = (
   { pool, logins }: ProviderOptions,
-  { kind }: Side,
+  side: Side,
   request: FastifyRequest,
   { code, browser }: { code: string; browser: string },
 ) => {
   const tenant = readTenant(request)
   if (!isTenantId.test(tenant)) return undefined
   return inTenant(pool, tenant, async (tx: Tx) => {
-    const [found] = await tx.rows<{ id: string }>(
-      `delete from provider_sign_ins where tenant_id = $1 and hash = $2 and browser_hash = $3
-        and ${kind === 'staff' ? 'staff_id' : 'person_id'} is not null and expires_at > now()
-      returning coalesce(staff_id, person_id)::text as id`,
-      [tenant, hashToken(code), hashToken(browser)],
-    )
-    if (!found) return undefined
-    const requestId = request.id
-    if (kind === 'staff') {
-      const [row] = await tx.rows<{ name: string }>(staffSql, [tenant, found.id])
-      if (!row) return undefined
-      const holder = { staff_name: row.name, staff_id: found.id }
-      return startSession(tx, tenant, logins.tokenSeconds.staff, holder, { kind, name: row.name, requestId })
-    }
-    const [row] = await tx.rows<{ name: string; merchant_id: string }>(personSql, [tenant, found.id])
-    if (!row) return undefined
-    const { name, merchant_id } = row
-    const by = { kind, name: nameActor(merchant_id, { id: found.id, name, email: '', role: 'clerk' }), requestId }
-    return startSession(tx, tenant, logins.tokenSeconds.merchant, { merchant_id, person_id: found.id }, by)
+    const text = `
+      delete from provider_sign_ins where tenant_id = $1 and hash = $2 and browser_hash = $3
+        and ${side.column} is not null and expires_at > now() returning ${side.column}::text as id`
+    const [found] = await tx.rows<{ id: string }>(text, [tenant, hashToken(code), hashToken(browser)])
+    const person = found && (await findPerson(tx, tenant, side, found.id, 'for share'))
+    if (!person) return undefined
+    await endInvitations(tx, tenant, side, person.id)
+    return startSession(tx, tenant, logins.tokenSeconds[side.kind], toHolder(person), toActor(person, request.id))
   })
 }
-
-const staffSql = 'select name from staff where tenant_id = $1 and staff_id = $2::bigint and is_active for share'
-const personSql = `
-  select name, merchant_id::text from merchant_people
-  where tenant_id = $1 and person_id = $2::bigint and is_active for share`
 
 export const deleteOldSignIns = deleteWhere('provider_sign_ins', 'expires_at < now()')

@@ -26,6 +26,10 @@ export const loginFields = {
   password: Type.String({ minLength: 1, maxLength: 255 }),
 }
 
+export const secondFactor = Type.Optional(
+  Type.String({ maxLength: 40, description: 'The second factor, where the company asks for one.' }),
+)
+
 /** Describes the company of a session, whose clock and currency screens show. */
 export const SessionTenant = Type.Object({
   id: Type.String(),

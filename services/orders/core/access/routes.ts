@@ -13,15 +13,16 @@ import {
   loginFields,
   type SessionOptions,
   SessionTenant,
+  secondFactor,
   sessionTenantSql,
 } from './login-routes.ts'
 import { type Merchant, type MerchantRole, merchantRoles } from './merchant.ts'
 import { findMerchantLogin, type MerchantLogin, nameActor, selectMerchants, splitName } from './queries.ts'
 
-const Credentials = Type.Object(loginFields, {
-  title: 'Credentials',
-  examples: [{ email: 'shop@example.com', password: 'a-long-password' }],
-})
+const Credentials = Type.Object(
+  { ...loginFields, code: secondFactor },
+  { title: 'Credentials', examples: [{ email: 'shop@example.com', password: 'a-long-password' }] },
+)
 
 const User = component('User', {
   id: Type.Integer(),

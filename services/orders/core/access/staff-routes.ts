@@ -22,6 +22,7 @@ import {
   loginFields,
   type SessionOptions,
   SessionTenant,
+  secondFactor,
   sessionTenantSql,
 } from './login-routes.ts'
 import { findStaffLogin, readRoles, type StaffRow } from './queries.ts'
@@ -32,9 +33,8 @@ const held = {
   roles: Type.Array(Role, { maxItems: staffRoles.length }),
 }
 
-const code = Type.String({ maxLength: 40, description: 'The second factor, where the company asks for one.' })
 const StaffLogin = Type.Object(
-  { ...loginFields, code: Type.Optional(code) },
+  { ...loginFields, code: secondFactor },
   { title: 'StaffLogin', examples: [{ email: 'dispatcher@courier.example', password: 'a-long-password' }] },
 )
 
