@@ -27,6 +27,7 @@ const open: Readonly<Record<string, string>> = {
   'POST /api/staff/sign-in/finish': 'checks the code of a sign-in itself',
   'POST /api/public/merchant/sign-in/finish': 'checks the code of a sign-in itself',
   'POST /api/staff/sign-in/second-factor': 'checks the password itself',
+  'POST /api/public/merchant/sign-in/second-factor': 'checks the password itself',
   'POST /api/public/rider/acts': 'checks the token of a deactivated rider itself',
   'POST /api/public/rider/proof-part': 'checks the token of a rider itself',
   'GET /api/public/proof/{tenant}/{waybill}/{id}/{end}/{signature}': 'checks the signature itself',

@@ -1,9 +1,9 @@
-import { Act, Button, ErrorText, instead, useAction } from './actions.js'
-import { ApiError, callOrders, listServed } from './api.js'
+import { Button, ErrorText, instead, useAction } from './actions.js'
+import { ApiError, callOrders } from './api.js'
 import { t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
-import { changeSession, face, getSession, ofBrowser, ofTab } from './session.js'
-import { begin, goToProvider, Qr } from './sign-in-links.js'
+import { changeSession, getSession, ofBrowser, ofTab } from './session.js'
+import { begin, Providers, Qr, useMethods } from './sign-in-links.js'
 import { Field, Loading } from './ui.js'
 
 /** Matches texts that a header can hold; the id of every company is one, in lower case. */
@@ -42,24 +42,6 @@ const NewFactor = ({ factor: { qr, secret, recovery_codes } }) => html`<div clas
   <p>${t('sign_in.recovery')}</p>
   <ul>${recovery_codes.map(each => html`<li key=${each}><code>${each}</code></li>`)}</ul></div>`
 
-/**
- * Reads how people of a company sign in: by password alone where the capability is left out, as the desk knows. The
- * console and the rider's page ask, as they do not know what orders leaves out.
- */
-const useMethods = (/** @type {string} */ tenant) => {
-  const [methods, setMethods] = useState({ password: true, providers: /** @type {any[]} */ ([]) })
-  const read = () => {
-    const isLeftOut = face === 'desk' && !listServed().includes('listSignInMethodsMerchant')
-    if (isLeftOut || !isTenantId.test(tenant)) return
-    chooseTenant(tenant)
-    callOrders('/sign-in/methods', { token: null }).then(
-      ({ data }) => setMethods(data),
-      () => {},
-    )
-  }
-  return { ...methods, read }
-}
-
 export const SignIn = (
   /** @type {any} */ { readMe, error, notice, isExpired = false, isOpening = false, children },
 ) => {
@@ -72,8 +54,13 @@ export const SignIn = (
   })
   const [factor, setFactor] = useState(/** @type {any} */ (undefined))
   const [asksCode, setAsksCode] = useState(false)
-  const methods = useMethods(entered.tenant)
-  useEffect(methods.read, [])
+  const methods = useMethods()
+  const readMethods = () => {
+    if (!isTenantId.test(entered.tenant)) return
+    chooseTenant(entered.tenant)
+    methods.read()
+  }
+  useEffect(readMethods, [])
   const action = useAction(async () => {
     try {
       await signIn(readMe, entered)
@@ -109,7 +96,7 @@ export const SignIn = (
       ${isExpired && html`<p>${t('sign_in.expired')}</p>`}
       ${!ofTab.isKept() && html`<p class="notice">${t('sign_in.not_stored')}</p>`}
       <${Field} ...${bind('tenant')} autocomplete="organization" autocapitalize="none" spellcheck=${false}
-        hint=${t('sign_in.tenant_hint')} onBlur=${methods.read} />
+        hint=${t('sign_in.tenant_hint')} onBlur=${readMethods} />
       ${
         methods.password &&
         html`<${Field} ...${bind('email')} type="email" autocomplete="username" />
@@ -127,10 +114,7 @@ export const SignIn = (
         html`<${Button} kind="primary" type="submit" isBusy=${action.isBusy}>
         ${t('sign_in.title')}<//>`
       }${children}</div>
-      ${methods.providers.map(
-        ({ id, name }) => html`<div key=${id} class="row"><${Act} run=${() => goToProvider(id)}>
-        ${t('sign_in.with', { name })}<//></div>`,
-      )}
+      <${Providers} ...${methods} />
     </form>
   </main>`
 }

@@ -38,9 +38,9 @@ const operations: Record<Name, string[]> = {
     'GET /api/staff/people/{staff_id}/sessions',
     ...['shop', '/api/staff'].flatMap(side => [
       ...[`GET ${side}/sessions`, `POST ${side}/sessions/end`, `GET ${side}/sign-in/methods`],
-      ...['password', 'start', 'finish'].map(step => `POST ${side}/sign-in/${step}`),
+      ...['password', 'start', 'finish', 'second-factor'].map(step => `POST ${side}/sign-in/${step}`),
     ]),
-    ...['POST shop/person/{id}/invite', 'POST /api/staff/sign-in/second-factor'],
+    ...['POST shop/person/{id}/invite', 'POST shop/person/{id}/reset'],
   ],
   labels: [
     ...['GET shop/order/{waybill}/label', 'POST shop/order/labels'],

@@ -60,8 +60,14 @@ const PersonActions = ({ person, change, onLink }) => {
   }
   const invite = async () =>
     onLink((await callOrders(`/person/${person.id}/invite`, { method: 'POST', body: {} })).data)
+  const reset = () => announced(callOrders(`/person/${person.id}/reset`, { method: 'POST' }))
   return html`<div class="stack"><div class="row">
-      ${person.is_active && may('invitePerson') && html`<${Act} run=${invite}>${t('invitation.invite')}<//>`}
+      ${
+        person.is_active &&
+        may('invitePerson') &&
+        html`<${Act} run=${invite}>${t('invitation.invite')}<//>
+      <${Act} question=${t('sure')} run=${reset}>${t('people.reset')}<//>`
+      }
       <${Act} run=${() => change({ role })}>${t(`access.make_${role}`)}<//>
       <${Act} question=${t('sure')} run=${() => change({ is_active: !person.is_active })}>
         ${t(`access.${turn}`)}<//>

@@ -62,7 +62,7 @@ const useLink = async (
   const id = seen?.[side.column]
   if (!seen || !id) return undefined
   const isAllowed = rules[side.for].password
-  if (!isAllowed && !seen.is_recovery) throw invalid({ code: ['Your company signs in with its provider.'] })
+  if (!isAllowed && !seen.is_recovery) throw invalid({ password: ['Your company signs in with its provider.'] })
   if (password === undefined && !seen.is_recovery) throw invalid({ password: ['The password field is required.'] })
   const passwordHash = password === undefined || !isAllowed ? undefined : await hashPassword(password)
   return inTenant(pool, tenant, async (tx: Tx) => {

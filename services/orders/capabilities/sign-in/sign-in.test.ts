@@ -1,16 +1,23 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { readKeys } from '@courier/shared/vault.ts'
 import { Secret, TOTP } from 'otpauth'
 import t from 'tap'
 import { addStaff } from '../../core/access/staff-commands.ts'
+import type { Tx } from '../../core/database/tables.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { waitUntil } from '../../test/receiver.ts'
 import { tenantFile } from '../../test/tenant.ts'
+import { checkLogins, opensFactor, rotateFactors } from './second-factor.ts'
 
 const password = 'a-password-of-tests'
 const {
   request,
+  database,
   pool,
   rows,
   apply,
@@ -178,7 +185,7 @@ t.test("a merchant's person is invited by an owner, and ends own sessions", asyn
 })
 
 t.test('the second factor: set-up, codes that count once, recovery codes, a limit, a reset', async t => {
-  await apply(tenantFile({ sign_in: { second_factor: 'admin' } } as never))
+  await apply(tenantFile({ sign_in: { second_factor: 'admin' } }))
   const { email, id, code } = await add('Tharindu', ['admin'])
   await setPassword(code)
   const viewer = await add('Pavithra', ['viewer'])
@@ -213,6 +220,111 @@ t.test('the second factor: set-up, codes that count once, recovery codes, a limi
   t.equal((await logIn(email, { password, code: at(30) })).status, 429, 'guesses are throttled like passwords')
   t.equal((await staff('POST', `/people/${id}/reset`)).status, 200)
   t.equal((await find(id)).has_second_factor, false)
+  await apply(tenantFile({}))
+})
+
+t.test("the second factor of merchants' people: owners alone, or all; not the account of programs", async t => {
+  const base = '/api/public/merchant'
+  const call = (path: string, body?: object, token = '') => request('POST', `${base}${path}`, body, { token })
+  const login = (email: string, given: object = { password }) => call('/login', { email, ...given })
+  const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
+  const owner = (await call('/login', shop)).body.token
+  const ids: Record<string, number> = {}
+  for (const role of ['owner', 'clerk']) {
+    const person = { name: `A ${role}`, email: `a-${role}@example.com`, role, password }
+    ids[role] = (await call('/person', person, owner)).body.data.id
+  }
+  await apply(tenantFile({ sign_in: { merchants: { second_factor: 'admin' } } }))
+  t.equal((await call('/login', shop)).status, 200, 'programs use the account')
+  t.match((await call('/sign-in/second-factor', shop)).body.errors, { second_factor: [/no second factor/] })
+  t.equal((await login('a-clerk@example.com')).status, 200, 'clerks need none')
+  t.match((await login('a-owner@example.com')).body.errors, { second_factor: [String] })
+  await apply(tenantFile({ sign_in: { merchants: { second_factor: 'all' } } }))
+  t.match((await login('a-clerk@example.com')).body.errors, { second_factor: [String] })
+  const clerk = { email: 'a-clerk@example.com', password }
+  t.equal((await call('/sign-in/second-factor', { ...clerk, password: 'wrong-password' })).status, 422)
+  const { data } = (await call('/sign-in/second-factor', clerk)).body
+  t.equal(data.recovery_codes.length, 10)
+  const totp = new TOTP({ secret: Secret.fromBase32(data.secret) })
+  const at = (seconds: number) => totp.generate({ timestamp: Date.now() + seconds * 1000 })
+  const both = await Promise.all([1, 2].map(() => login(clerk.email, { password, code: at(0) })))
+  t.strictSame(both.map(({ status }) => status).sort(), [200, 422], 'a code counts once')
+  t.equal((await login(clerk.email, { password, code: data.recovery_codes[0] })).status, 200)
+  for (let index = 0; index < 10; index++) await login(clerk.email, { password, code: '000000' })
+  t.equal((await login(clerk.email, { password, code: at(30) })).status, 429, 'guesses are throttled')
+  const books = (await call('/login', { email: 'books@example.com', password: 'ceylon-books-demo' })).body.token
+  t.equal((await call(`/person/${ids.clerk}/reset`, undefined, books)).status, 404, 'not by another merchant')
+  t.equal((await call(`/person/${ids.clerk}/reset`, undefined, owner)).status, 200)
+  t.strictSame(await rows(`select 1 from second_factors where kind = 'merchants'`), [])
+  const audited = await rows(`select actor from audit where action = 'person.sign_in_reset'`)
+  t.equal(audited.length, 1)
+  await apply(tenantFile({}))
+})
+
+t.test('staff recover: a link of the operator signs in once and forgets the second factor', async t => {
+  const recover = (email: string) =>
+    spawnSync(
+      process.execPath,
+      [
+        ...[join(import.meta.dirname, '../../admin.ts'), 'staff', 'recover', '--tenant', 'demo', '--email', email],
+        ...['--console', 'https://portal.example/portal', '--json'],
+      ],
+      { env: { ...process.env, ORDERS_DATABASE_URL: database.url }, encoding: 'utf8' },
+    )
+  const { email, id, code } = await add('Sanduni', ['admin'])
+  await setPassword(code)
+  await apply(tenantFile({ sign_in: { second_factor: 'all' } }))
+  const factor = (await staff('POST', '/sign-in/second-factor', { email, password }, '')).body.data
+  const now = new TOTP({ secret: Secret.fromBase32(factor.secret) }).generate()
+  t.equal((await logIn(email, { password, code: now })).status, 200)
+  t.equal((await find(id)).has_second_factor, true)
+  await apply(tenantFile({ sign_in: { password: false, second_factor: 'all' } }))
+  const { url } = JSON.parse(recover(email).stdout)
+  t.match(url, /^https:\/\/portal\.example\/portal\/#\/recover\/demo\/[\w-]{43}$/)
+  t.equal((await find(id)).has_second_factor, false)
+  const useLink = () => request('POST', '/api/staff/sign-in/password', { code: readCode(url) }, { token: '' })
+  const opened = await useLink()
+  t.match((await staff('GET', '/me', undefined, opened.body.token)).body.data, { name: 'Sanduni' })
+  t.equal((await useLink()).status, 422, 'once')
+  t.match((await logIn(email)).body.errors, { password: [/provider/] }, 'the company still has only its provider')
+  const audited = await rows(`select action from audit where actor_kind = 'operator' order by audit_id desc limit 3`)
+  t.strictSame(audited.map(row => row.action).sort(), ['staff.invited', 'staff.sign_in_reset', 'token.revoked'])
+  await staff('PATCH', `/people/${id}`, { is_active: false })
+  for (const each of [email, 'nobody@courier.example']) {
+    const { status, stderr } = recover(each)
+    t.equal(status, 1)
+    t.match(stderr, new RegExp(`no active member of staff ${each}`))
+  }
+  await apply(tenantFile({}))
+})
+
+t.test('keys rotate seals second factors with the newest key, which then opens them alone', async t => {
+  await apply(tenantFile({ sign_in: { second_factor: 'all', merchants: { second_factor: 'all' } } }))
+  const { email, id, code } = await add('Rashmi', ['viewer'])
+  await setPassword(code)
+  const { secret } = (await staff('POST', '/sign-in/second-factor', { email, password }, '')).body.data
+  const person = { email: 'a-owner@example.com', password }
+  const base = '/api/public/merchant'
+  const other = (await request('POST', `${base}/sign-in/second-factor`, person, { token: '' })).body.data
+  const [{ person_id }] = await rows(`select person_id from merchant_people where email = $1`, [person.email])
+  const key = (byte: number) => Buffer.alloc(32, byte).toString('base64')
+  const read = (text: string) => readKeys('WEBHOOK_KEYS', text)
+  const [{ count }] = await rows('select count(*)::int as count from second_factors')
+  t.equal((await rotateFactors(pool, read(`next:${key(6)},test:${key(5)}`))).count, count)
+  const left = await rows(`select from second_factors where key_id <> 'next'`)
+  t.equal(left.length, 0)
+  const check = checkLogins(pool, read(`next:${key(6)}`))
+  for (const [holder, of] of [
+    [{ staff_id: id }, secret],
+    [{ person_id }, other.secret],
+  ] as const) {
+    const now = new TOTP({ secret: Secret.fromBase32(of) }).generate()
+    t.equal(await check({ tenant: 'demo', holder, code: now, requestId: undefined }), undefined)
+  }
+  const opens = (text: string) => inTenant(pool, 'demo', (tx: Tx) => opensFactor(tx, 'demo', read(text)))
+  t.equal(await opens(`next:${key(6)}`), true)
+  t.equal(await opens(`next:${key(7)}`), false, 'it is another key')
+  await rows('delete from second_factors')
   await apply(tenantFile({}))
 })
 
