@@ -63,6 +63,8 @@ export const startProvider = async (
       interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
       findAccount: (_context, id) => ({ accountId: id, claims: async () => ({ sub: id, ...accounts[id] }) }),
       loadExistingGrant: async ({ oidc }) => {
+        const grantId = oidc.session?.grantIdFor('courier')
+        if (grantId) return oidc.provider.Grant.find(grantId)
         const grant = new oidc.provider.Grant({ clientId: 'courier', accountId: oidc.session?.accountId ?? '' })
         grant.addOIDCScope('openid email profile')
         await grant.save()
@@ -83,9 +85,11 @@ export const startProvider = async (
   return { issuer, state, rotate, close }
 }
 
-/** Walks from the provider's address through its pages, as a browser does; returns where it sends the browser back. */
-export const walk = async (start: string, redirectUri: string): Promise<string> => {
-  const jar = new Map<string, string>()
+/**
+ * Walks from the provider's address through its pages, as a browser with these cookies does; returns where it sends the
+ * browser back.
+ */
+export const walk = async (start: string, redirectUri: string, jar = new Map<string, string>()): Promise<string> => {
   let url = start
   for (let steps = 0; steps < 8; steps++) {
     if (url.startsWith(redirectUri)) return url
