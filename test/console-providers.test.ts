@@ -1,8 +1,10 @@
+import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { findFreePort } from '../dev/ports.ts'
 import { createTokenFor } from '../services/orders/core/access/token-commands.ts'
 import { type Account, clientSecret, startProvider } from '../services/orders/test/provider.ts'
+import { tenantFile } from '../services/orders/test/tenant.ts'
 import { launchBrowser, showScreen } from './browser.ts'
 import { openConsole, startConsole } from './console.ts'
 
@@ -102,5 +104,79 @@ if (browser) {
     const { id } = (await orders.send('POST', `${merchant}/person`, person, { token })).body.data
     const setActive = (is_active: boolean) => orders.send('PATCH', `${merchant}/person/${id}`, { is_active }, { token })
     await walk(t, 'desk', `${ordersUrl}/desk/`, { who: 'nimali', name: 'Nimali', setActive })
+  })
+
+  t.test('an invitation is accepted by the provider, or by a password', async t => {
+    const { token } = await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Operator' })
+    const invite = async (name: string) => {
+      const email = `${name.toLowerCase()}@courier.example`
+      accounts[name] = { email, email_verified: true }
+      const body = { name, email, roles: ['viewer'] }
+      return (await orders.send('POST', '/api/staff/people', body, { token })).body.invitation.url as string
+    }
+    const link = await invite('Ruwan')
+    const { page, problems } = await openConsole(t, browser, link)
+    await page.locator('#new-password').waitFor()
+    await page.getByRole('button', { name: 'Sign in with Example' }).waitFor()
+    await showScreen(t, page, 'invitation')
+    provider.state.who = 'Ruwan'
+    await goToProvider(page)
+    await comeBack(page)
+    await page.getByText('Ruwan').waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.goto(link)
+    await page.reload()
+    await page.locator('#new-password').fill('a-password-of-tests')
+    await page.getByRole('button', { name: 'Set your password' }).click()
+    await page.getByText('does not work any more').waitFor()
+    await orders.apply(tenantFile({ sign_in: { password: false } }))
+    await page.goto(await invite('Kamala'))
+    await page.reload()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByRole('button', { name: 'Sign in with Example' }).waitFor()
+    t.equal(await page.locator('input, [type=submit]').count(), 0, 'the company has no passwords')
+    await showScreen(t, page, 'invitation-provider')
+    await orders.apply(tenantFile())
+    t.strictSame(
+      problems.filter(text => !text.includes('status of 422')),
+      [],
+    )
+  })
+
+  t.test("a merchant's person sets up a second factor in the desk, and an owner resets it", async t => {
+    await orders.apply(tenantFile({ sign_in: { merchants: { second_factor: 'all' } } }))
+    const person = { name: 'Kasun', email: 'kasun@example.com', role: 'clerk', password: 'a-password-of-tests' }
+    const merchant = '/api/public/merchant'
+    const login = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
+    const { token } = (await orders.send('POST', `${merchant}/login`, login, { token: '' })).body
+    await orders.send('POST', `${merchant}/person`, person, { token })
+    const logIn = async (given: { email: string; password: string }) => {
+      const { page, problems } = await openConsole(t, browser, `${ordersUrl}/desk/`)
+      await page.locator('#tenant').fill('demo')
+      await page.locator('#email').fill(given.email)
+      await page.locator('#password').fill(given.password)
+      await page.keyboard.press('Enter')
+      return { page, problems }
+    }
+    const { page } = await logIn(person)
+    await page.getByRole('img', { name: 'QR code' }).waitFor()
+    t.equal(await page.locator('.notice li').count(), 10)
+    await showScreen(t, page, 'desk-second-factor')
+    const secret = await page.locator('#secret').inputValue()
+    await page.locator('#code').fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate())
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByText('Kasun').waitFor()
+    const { page: owner, problems } = await logIn(login)
+    await owner.getByRole('link', { name: 'Programs and people' }).click()
+    const row = owner.getByRole('row', { name: /Kasun/ })
+    await row.getByRole('button', { name: 'Reset second factor' }).waitFor()
+    await showScreen(t, owner, 'desk-people')
+    await row.getByRole('button', { name: 'Reset second factor' }).click()
+    await row.getByRole('button', { name: 'Press again to confirm' }).click()
+    const count = async () => (await orders.rows('select from second_factors')).length
+    for (let tries = 0; tries < 50 && (await count()) > 0; tries++) await owner.waitForTimeout(100)
+    t.equal(await count(), 0)
+    t.strictSame(problems, [])
+    await orders.apply(tenantFile())
   })
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
@@ -109,6 +109,17 @@ t.test('every text is in every language, with the same values to fill in', t => 
       t.equal(row.filter(text => text.trim() !== '').length, 3, key)
       for (const text of row) t.strictSame(listValues(text), listValues(row[0] ?? ''), key)
     }
+  }
+  t.end()
+})
+
+t.test('every text that a face names exists', t => {
+  const read = (path: string) => readFileSync(join(root, 'portal', path), 'utf8')
+  for (const face of ['console', 'desk', 'rider']) {
+    const texts = { ...JSON.parse(read('kit/texts.json')), ...JSON.parse(read(`${face}/texts.json`)) }
+    const code = globSync(`${face}/**/*.js`, { cwd: join(root, 'portal') }).map(read)
+    for (const [, key = ''] of code.join('\n').matchAll(/\bt\('([\w.]+)'/g))
+      t.ok(Object.hasOwn(texts, key), `${face}: ${key}`)
   }
   t.end()
 })

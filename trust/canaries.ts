@@ -1,3 +1,4 @@
+import { clientSecret, startProvider } from '../services/orders/test/provider.ts'
 import { startStack } from '../test/stack.ts'
 import { runNotifier } from './canary-notifier.ts'
 import { runOrders } from './canary-orders.ts'
@@ -5,6 +6,9 @@ import { type Observed, observe } from './canary-service.ts'
 import { findIn, makeCanaries, meant, searchColumns } from './canary-set.ts'
 import { nowhere, unlimited } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
+
+const publicUrl = 'http://127.0.0.1:9'
+const redirectUri = `${publicUrl}/api/public/sign-in/callback`
 
 /** Matches Postgres messages that contain a row's values. */
 const details = /Failing row contains|Key \(|"detail"|"where"|invalid input syntax/
@@ -54,14 +58,29 @@ export const promise: TrustPromise = {
     const { broken } = options
     const own = makeCanaries(options.seed)
     const common = { LOG_LEVEL: 'debug', ...unlimited }
+    const provider = await startProvider(options, () => redirectUri, {
+      [own.subject]: { email: `${own.email}@courier.example`, email_verified: true },
+      [own.name]: { email: `${own.name}@courier.example`, email_verified: true },
+    })
+    const described = { id: 'canary', name: 'Canary', issuer: provider.issuer, client_id: 'courier' }
+    const signIn = {
+      PUBLIC_URL: publicUrl,
+      SIGN_IN_PROVIDERS: JSON.stringify([
+        { ...described, client_secret: clientSecret, tenants: ['demo'], for: 'staff' },
+      ]),
+    }
     const stack = await startStack(options, {
-      orders: { ...common, NOTIFIER_URL: nowhere },
+      orders: { ...common, ...signIn, NOTIFIER_URL: nowhere },
       notifier: { ...common, RECIPIENT_PAUSE_SECONDS: '1' },
       simulator: { SIMULATOR_DELAY_FACTOR: '0', WEBHOOK_URL: 'none' },
     })
     const [orders, notifier] = [await observe(options, stack, 'orders'), await observe(options, stack, 'notifier')]
     const key = stack.notifier.environment.CREDENTIALS_KEYS?.split(':')[1] ?? ''
-    const tokens = { ...(await runOrders(orders, own)), ...(await runNotifier(notifier, stack.simulator.url, own)) }
+    const tokens = {
+      ...(await runOrders(orders, own, provider)),
+      clientSecret,
+      ...(await runNotifier(notifier, stack.simulator.url, own)),
+    }
     const all = { ...own, ...tokens, key }
     requirePaths(orders, [200, 400, 401, 404, 415, 422, 503], 3, broken)
     requirePaths(notifier, [200, 202, 400, 401, 403, 422, 503], 9, broken)

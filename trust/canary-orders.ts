@@ -1,14 +1,21 @@
 import { createHmac } from 'node:crypto'
+import { type startProvider, walk } from '../services/orders/test/provider.ts'
 import { makeJpeg } from '../services/orders/test/riders-fixture.ts'
 import { wooOrder } from '../services/orders/test/shops-fixture.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import type { Observed } from './canary-service.ts'
 import type { Canaries } from './canary-set.ts'
 
+type Provider = Awaited<ReturnType<typeof startProvider>>
+
 const path = '/api/public/merchant/order/bulk'
 
 /** Sends canaries through every path of orders, including failing ones. Returns the tokens that it created. */
-export const runOrders = async (orders: Observed, canaries: Canaries): Promise<Record<string, string>> => {
+export const runOrders = async (
+  orders: Observed,
+  canaries: Canaries,
+  provider: Provider,
+): Promise<Record<string, string>> => {
   const { name, phone, password, staffName, strangeToken } = canaries
   const { send } = orders
   for (const file of filesWith(password)) await orders.command(['apply', '-'], file)
@@ -40,8 +47,9 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   const sessionToken = await runStaff(orders, canaries)
   const personToken = await runPeople(orders, canaries)
   const riderTokens = await runRiders(orders, canaries, ordersStaffToken)
+  const codes = await runSignIn(orders, canaries, provider, ordersStaffToken)
   await orders.killDuring('orders', () => bulk())
-  return { merchantToken, ordersStaffToken, webhookSecret, sessionToken, personToken, ...riderTokens }
+  return { merchantToken, ordersStaffToken, webhookSecret, sessionToken, personToken, ...riderTokens, ...codes }
 }
 
 /** Sends an address that staff must read, as the customer. */
@@ -163,6 +171,30 @@ const runStaff = async ({ send, command }: Observed, canaries: Canaries): Promis
   await send('POST', '/api/staff/order/status', { note: password }, headers)
   await send('POST', '/api/staff/logout', {}, headers)
   return token
+}
+
+/**
+ * Signs the member of staff of `runStaff` in by a provider, which also sends a stranger and a refusal; makes an
+ * invitation. Returns the codes and the token.
+ */
+const runSignIn = async ({ send, service }: Observed, canaries: Canaries, provider: Provider, token: string) => {
+  const { subject, name, staffName, email } = canaries
+  const open = '/api/staff/sign-in'
+  const comeBack = async (who: string) => {
+    provider.state.who = who
+    const { url, browser } = JSON.parse(await send('POST', `${open}/start`, { provider: 'canary' })).data
+    const back = new URL(await walk(url, 'http://127.0.0.1:9/api/public/sign-in/callback'))
+    const response = await fetch(service.url + back.pathname + back.search, { redirect: 'manual' })
+    return { browser, code: response.headers.get('location')?.split('/').at(-1) ?? '' }
+  }
+  for (const who of [name, 'deny']) await comeBack(who)
+  const back = await comeBack(subject)
+  await send('POST', `${open}/finish`, { ...back, browser: back.code })
+  const session = JSON.parse(await send('POST', `${open}/finish`, back)).token
+  const member = { name: `${staffName} I`, email: `${email}@invited.example`, roles: ['viewer'] }
+  const headers = { authorization: `Bearer ${token}` }
+  const { invitation } = JSON.parse(await send('POST', '/api/staff/people', member, headers))
+  return { signInCode: back.code, browserCode: back.browser, session, invitation: invitation.url.split('/').at(-1) }
 }
 
 /**

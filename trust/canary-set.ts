@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type pg from 'pg'
 
 /** Names the values that may appear only in their intended places. */
-const persons = ['name', 'address', 'email', 'description', 'remark', 'parameter', 'inboundText'] as const
+const persons = ['name', 'address', 'email', 'subject', 'description', 'remark', 'parameter', 'inboundText'] as const
 const tokens = ['accessToken', 'nextToken', 'verifyToken', 'strangeToken'] as const
 const secrets = ['password', 'appSecret', 'certificate', 'webhookPath'] as const
 const words = [...persons, 'profileName', 'userId', 'userName', 'staffName', ...tokens, ...secrets] as const
@@ -72,6 +72,8 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.proofs.reason': ['remark'],
   'orders.sign_in_links.made_by': ['staffName'],
   'orders.sign_in_links.device': ['remark'],
+  'orders.invitations.made_by': ['staffName'],
+  'orders.provider_subjects.subject': ['subject'],
   'orders.order_events.note': ['remark'],
   'orders.log.note': ['remark'],
   'orders.audit.actor': ['staffName'],

@@ -138,7 +138,8 @@ const toBuffer = (bytes: Buffer): ArrayBuffer => Uint8Array.from(bytes).buffer
 const setUpSql = `
   insert into second_factors as factor (tenant_id, kind, holder_id, key_id, sealed_secret, recovery_hashes)
   values ($1, $2, $3::bigint, $4, $5, $6)
-  on conflict (tenant_id, kind, holder_id) do update set key_id = excluded.key_id, sealed_secret = excluded.sealed_secret,
+  on conflict (tenant_id, kind, holder_id) do update set
+    key_id = excluded.key_id, sealed_secret = excluded.sealed_secret,
     recovery_hashes = excluded.recovery_hashes, last_step = 0 where factor.confirmed_at is null`
 
 /** Forgets the second factor of a person and their subjects of providers, and ends their sessions. */
