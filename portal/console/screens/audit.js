@@ -12,8 +12,8 @@ const nouns = [
 ]
 const date = { type: 'date', min: '2000-01-01', max: '2999-12-31' }
 const fields = () => [
-  { name: 'from', label: t('orders.from'), ...date },
-  { name: 'to', label: t('orders.to'), ...date },
+  { name: 'from', label: t('statement.from'), ...date },
+  { name: 'to', label: t('statement.to'), ...date },
   { name: 'noun', label: t('audit.action'), options: nouns.map(id => ({ id, label: id })) },
   { name: 'person', label: t('audit.person') },
   { name: 'waybill_number', label: t('find.waybill') },
