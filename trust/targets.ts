@@ -136,6 +136,8 @@ const createNotifierTarget = async (t: TrustOptions, courier: Courier, waybill: 
   }
   await repair()
   await change('POST', '/api/templates/sync')
+  // The service's own reads of the account would look like a change by a client.
+  await service.rows(`update channels set catalogue_due_at = 'infinity', portfolio_due_at = 'infinity'`)
   const example = service.operations.find(({ id }) => id === 'POST /api/messages')?.example as object
   const send_at = new Date(Date.now() + 86_400_000).toISOString()
   const { data } = await change('POST', '/api/messages', { ...example, waybill_number: waybill, send_at })
