@@ -17,10 +17,10 @@ const useless = 'This request is for another company, or older than ten minutes.
 const schema = {
   operationId: 'decideAgent',
   summary: 'Allow or refuse an agent on the web',
-  description: 'The browser then opens the address, where the agent waits. The token is one of those of programs.',
+  description: 'The browser then opens `url`, where the agent waits. Its token is one of those of programs.',
   body: closed(
     {
-      request: Type.String({ maxLength: 12_000, description: 'What the desk got in its address.' }),
+      request: Type.String({ maxLength: 12_000, description: 'The request in the address of the desk.' }),
       allow: Type.Boolean(),
       may_book: Type.Boolean({ description: 'False: the agent only reads.' }),
       days: Type.Integer({ minimum: 1, maximum: 365, must: 'be 1 to 365' }),

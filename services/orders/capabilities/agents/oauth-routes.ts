@@ -20,7 +20,7 @@ export interface WebOptions {
   readonly requestsPerMinute: number
 }
 
-/** Is written as RFC 6749 says. */
+/** Becomes a response of the form of RFC 6749. */
 class OAuthError extends Error {
   readonly code: string
   readonly status: number
@@ -127,7 +127,7 @@ const tokenRoutes: FastifyPluginAsync<WebOptions> = async (app, { pool, serviceT
     if (!redeem) throw new OAuthError('unsupported_grant_type', 'Send an authorization_code or a refresh_token.')
     const tenant = readTenant(request)
     const made = await inTenant(pool, tenant, (tx: Tx) => redeem(tx, tenant, form))
-    if (!made) throw new OAuthError('invalid_grant', 'This was used, or has ended. Connect the agent again.')
+    if (!made) throw new OAuthError('invalid_grant', 'This code or token was used or ended. Connect the agent again.')
     const { token: access_token, seconds: expires_in, refresh_token, may_book } = made
     const scope = may_book ? scopes.join(' ') : scopes[0]
     return { access_token, token_type: 'Bearer', expires_in, refresh_token, scope }
@@ -157,7 +157,7 @@ const readClient = (body: unknown): Sealed['client'] => {
   const { client_name, redirect_uris } = (body ?? {}) as Record<string, unknown>
   const [first] = Array.isArray(redirect_uris) ? redirect_uris : []
   if (!Array.isArray(redirect_uris) || !first || redirect_uris.length > 5 || !redirect_uris.every(isRedirectUri))
-    throw new OAuthError('invalid_redirect_uri', 'Give 1 to 5 redirect_uris: https, or http of the own machine.')
+    throw new OAuthError('invalid_redirect_uri', 'Give 1 to 5 redirect_uris: https, or http of localhost.')
   const name = client_name ?? new URL(first).host
   if (typeof name === 'string' && isName.test(name)) return { name, redirect_uris }
   throw new OAuthError('invalid_client_metadata', 'The client_name must be 1 to 80 characters on one line.')

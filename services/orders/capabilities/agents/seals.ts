@@ -5,14 +5,14 @@ interface Asked {
   readonly client_id: string
   readonly redirect_uri: string
   readonly challenge: string
-  /** Is a time in milliseconds. */
+  /** Holds a time in milliseconds. */
   readonly ends_at: number
 }
 
-/** Lists by kind what agents on the web and browsers keep for us. */
+/** Lists by kind what agents on the web and browsers keep between requests. */
 export interface Sealed {
   client: { readonly name: string; readonly redirect_uris: readonly string[] }
-  /** Is what an agent asks a person for. */
+  /** Holds what an agent asks a person for. */
   request: Asked & { readonly state?: string | undefined; readonly may_book: boolean }
   code: Asked & { merchantId: string; personId: string | null; may_book: boolean; days: number }
   refresh: { readonly token_id: string }

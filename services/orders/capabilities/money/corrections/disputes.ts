@@ -220,7 +220,7 @@ const findDispute = async (tx: Tx, { tenant, id: number, body }: Settling) => {
 }
 
 export const noAdjustment =
-  'A line without a parcel is released as it is: make a write_off of the merchant, which a second person approves.'
+  'A line without a parcel is released as it is: make a write_off for the merchant, which a second person approves.'
 
 /**
  * Releases the amount held for parcels or lines that the merchant disputes on an invoice, with an adjustment. The

@@ -110,8 +110,8 @@ t.test('a merchant disputes a line without a parcel, alone or beside parcels', a
   t.equal(entries.length, 3)
 
   const settle = (body: object) => must(`/invoice/${no}/dispute/settle`, { reason: 'Right', ...body })
-  await t.rejects(settle({ line_nos: [1], adjustment: 10 }), /make a write_off of the merchant/)
-  await t.rejects(settle({ line_nos: [1], delivery: 10 }), /make a write_off of the merchant/)
+  await t.rejects(settle({ line_nos: [1], adjustment: 10 }), /make a write_off for the merchant/)
+  await t.rejects(settle({ line_nos: [1], delivery: 10 }), /make a write_off for the merchant/)
   await t.rejects(settle({ line_nos: [2] }), /No dispute of line 2 is open/)
   await must(`/invoice/${no}/approve`, {})
   t.strictSame(await settle({ line_nos: [1, 3] }), ['line 1', 'line 3'])

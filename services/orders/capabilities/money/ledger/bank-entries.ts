@@ -48,7 +48,7 @@ export const BankEntry = Type.Object(
 )
 export type BankEntry = Static<typeof BankEntry>
 
-export const NewRemittal = defineBody('NewRemittal', {
+export const NewTaxPayment = defineBody('NewTaxPayment', {
   account: Type.String({
     ...{ maxLength: 50, pattern: '^(tax|withholding)(:[!-~]+)?$', must: 'be an account of tax or withholding' },
     examples: ['tax'],
@@ -89,7 +89,7 @@ interface Entry {
 }
 
 /** Books what was paid to a tax office, or under `four_eyes` lets it wait for a second person. */
-export const remit = (tx: Tx, { tenant, by, body }: Call<Static<typeof NewRemittal>>): Promise<Acted<BankEntry>> => {
+export const remit = (tx: Tx, { tenant, by, body }: Call<Static<typeof NewTaxPayment>>): Promise<Acted<BankEntry>> => {
   const { account: debit, ...given } = body
   return enter(tx, tenant, by.name, { ...given, kind: `${debit.split(':')[0]}_remitted`, debit, credit: 'bank' })
 }

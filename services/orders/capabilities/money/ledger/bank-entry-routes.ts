@@ -14,7 +14,7 @@ import {
   listSql,
   makeEntry,
   NewBankEntry,
-  NewRemittal,
+  NewTaxPayment,
   remit,
 } from './bank-entries.ts'
 
@@ -53,8 +53,8 @@ export const bankEntryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     path: '/ledger/remit',
     operationId: 'remitTax',
     summary: 'Book what was paid to a tax office',
-    message: 'Remittal Booked Successfully',
-    body: NewRemittal,
+    message: 'Tax Payment Booked Successfully',
+    body: NewTaxPayment,
     act: remit,
   })
   addAction(app, pool, {

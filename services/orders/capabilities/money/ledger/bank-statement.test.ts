@@ -209,9 +209,9 @@ t.test('the opposite of an entry corrects it, of cash too', async t => {
 t.test('under four_eyes each entry waits for a second person; what changed meanwhile is refused', async t => {
   const { refused, deliver, post, second, audit, staffGet } = await start(t, { four_eyes: true })
   await deliver('DM98000021', 1000)
-  const remittal = { account: 'tax', amount: 80, office_reference: 'V' }
-  const first = await post('/ledger/remit', { ...remittal, bank_reference: 'T1' })
-  const other = await post('/ledger/remit', { ...remittal, bank_reference: 'T2' })
+  const taxPayment = { account: 'tax', amount: 80, office_reference: 'V' }
+  const first = await post('/ledger/remit', { ...taxPayment, bank_reference: 'T1' })
+  const other = await post('/ledger/remit', { ...taxPayment, bank_reference: 'T2' })
   const { bank = 0 } = (await staffGet('/ledger/accounts')).body.data
   t.match([first.state, first.booked_on, bank], ['waiting', null, 0])
   t.match(await refused(`/ledger/bank-entry/${first.entry_id}/approve`, {}), {

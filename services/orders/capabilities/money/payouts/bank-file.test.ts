@@ -163,7 +163,7 @@ t.test('apply names what is wrong with a template', async t => {
     ],
     [{ separator: ';', columns: pays, trailer: [[{ text: 'END', width: 2 }]] }, { 'trailer.0.0': /for the text/ }],
     [{ separator: ',', quote: 'never', point: ',', columns: pays }, { point: /^Amounts would have the separator/ }],
-    [{ separator: ';', decimals: 1, columns: pays }, { decimals: 'LKR has 2: amounts would be cut.' }],
+    [{ separator: ';', decimals: 1, columns: pays }, { decimals: 'LKR has 2: give at least as many.' }],
     [{ ...hill, quote: 'never' }, { quote: /^A file without a separator quotes nothing/ }],
     [
       { separator: ';', columns: pays, header: [[{ field: 'amount' }]] },
@@ -178,6 +178,6 @@ t.test('apply names what is wrong with a template', async t => {
   for (const template of [harbour, hill, { separator: ';', decimals: 2, columns: pays }])
     t.equal(refuse(template), 'accepted')
   t.match(refuse({ separator: ';', decimals: 2, columns: pays }, 'KWD'), {
-    decimals: 'KWD has 3: amounts would be cut.',
+    decimals: 'KWD has 3: give at least as many.',
   })
 })

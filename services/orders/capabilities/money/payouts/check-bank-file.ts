@@ -35,7 +35,7 @@ const checkWhole = (file: BankFile, currency: string): Found[] => {
       'point',
       quote === 'never' && point === separator && 'Amounts would have the separator in them: choose another point.',
     ],
-    ['decimals', given !== undefined && given < decimals && `${currency} has ${decimals}: amounts would be cut.`],
+    ['decimals', given !== undefined && given < decimals && `${currency} has ${decimals}: give at least as many.`],
     [
       'columns',
       !(has('amount') && has('number', 'plain_number')) &&

@@ -84,12 +84,12 @@ const listConditions = ({ from: _from, percent: _percent, ...conditions }: Rate)
 const refuseRate = (rate: Rate, above: readonly Rate[]): [string, string] | undefined => {
   const time = Date.parse(rate.from)
   if (Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== rate.from)
-    return ['from', `${rate.from} is no day of the calendar.`]
+    return ['from', `${rate.from} is no day of the calendar: correct it.`]
   const own = new Map(listConditions(rate))
   const fits = (other: Rate) => listConditions(other).every(([name, value]) => own.get(name as never) === value)
   const isSame = (other: Rate) => fits(other) && listConditions(other).length === own.size
   if (above.some(other => isSame(other) && other.from === rate.from))
-    return ['from', `Another rate of the same conditions holds from ${rate.from}: they overlap.`]
+    return ['from', `Another rate of the same conditions begins on ${rate.from}: leave one out.`]
   const wider = above.findIndex(other => fits(other) && !isSame(other))
   if (wider >= 0) return ['percent', `It never holds, since rate ${wider} above it fits all its parcels: move it up.`]
   return undefined

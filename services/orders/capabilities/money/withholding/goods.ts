@@ -4,7 +4,7 @@ import type { BookingPoint } from '../../../core/booking/booking-point.ts'
 import type { Tx } from '../../../core/database/tables.ts'
 import type { MerchantsFile, TenantFile } from '../../../core/provisioning/tenant-file.ts'
 
-// Reads the classes of goods that a table of withholding has rates for (docs/money.md#withholding-by-table).
+// Reads the goods that a table of withholding has rates for (docs/money.md#withholding-by-table).
 
 type Table = readonly { readonly rates: readonly { readonly goods?: string }[] }[]
 
@@ -49,7 +49,7 @@ export const refuseUnregistered = async (tx: Tx, tenant: string): Promise<void> 
 }
 
 const refusal =
-  'The courier company takes orders of merchants registered for tax alone. Give it your tax number, and book again.'
+  'The courier company takes orders only of merchants registered for tax. Give it your tax number, and book again.'
 const wantedSql = `case when registered_only and (merchants.tax_number is null or tax_status = 'unregistered')
     then $2::text end`
 const refuseSql = `
