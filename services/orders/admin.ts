@@ -8,7 +8,7 @@ import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
-import { capabilities as all, createCompanyFile } from './capabilities.ts'
+import { capabilities as all, createCompanyFile, joinDeactivations } from './capabilities.ts'
 import type { Capability, Rotated } from './capability.ts'
 import { findWrongKey } from './check-keys.ts'
 import { databaseSettings, webhookSettings } from './config.ts'
@@ -93,7 +93,7 @@ addMerchantCommand('deactivate', deactivateDescription, 'The merchant', request 
   withPool(async pool => (await loadMerchants()).deactivateMerchant(pool, request)),
 )
 
-addStaffCommands(program, withPool)
+addStaffCommands(program, withPool, joinDeactivations(loaded))
 
 addTokenCommands(program, withPool, {
   description: 'the bearer tokens of merchants and staff',

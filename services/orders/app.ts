@@ -8,7 +8,7 @@ import { watchFixes } from '@courier/shared/security-fixes.ts'
 import type { FastifyInstance } from 'fastify'
 import { Registry } from 'prom-client'
 import { describeApi } from './api.ts'
-import { capabilities as all, guardMoves } from './capabilities.ts'
+import { capabilities as all, guardMoves, joinDeactivations } from './capabilities.ts'
 import type { Audience, Capabilities, Capability, Plugins, Started } from './capability.ts'
 import type { RightPassword } from './core/access/login.ts'
 import { admitMerchants, limitVisitors } from './core/access/merchant.ts'
@@ -88,6 +88,7 @@ const joinPoints = (loaded: Capabilities, started: readonly Started[]) => ({
     }
     return undefined
   },
+  onDeactivated: joinDeactivations(loaded),
   onChanged: (tenant: string): void => {
     for (const { onChanged } of started) onChanged?.(tenant)
   },

@@ -2,6 +2,7 @@ import type { Held, Listed } from '@courier/shared/capabilities.ts'
 import { httpError } from '@courier/shared/errors/errors.ts'
 import { hasRows } from '@courier/shared/postgres/held-rows.ts'
 import type { Capabilities, Capability } from './capability.ts'
+import type { OnDeactivated } from './core/access/tokens.ts'
 import type { Tx } from './core/database/tables.ts'
 import type { MovePoint } from './core/moves/move-points.ts'
 import type { CompanyParts } from './core/provisioning/company-part.ts'
@@ -106,6 +107,12 @@ export const capabilities = {
 
 export const createCompanyFile = (loaded: Capabilities): CompanyParts =>
   [...loaded.values()].flatMap(({ company }) => company ?? [])
+
+export const joinDeactivations =
+  (loaded: Capabilities): OnDeactivated =>
+  async (...who) => {
+    for (const { onDeactivated } of loaded.values()) await onDeactivated?.(...who)
+  }
 
 /** Stands in for capabilities that are left out: a process with them may have started since, and stored their rows. */
 export const guardMoves = (loaded: Capabilities): MovePoint[] =>

@@ -7,6 +7,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { CheckLogin } from './core/access/login.ts'
 import type { Merchant } from './core/access/merchant.ts'
+import type { OnDeactivated } from './core/access/tokens.ts'
 import type { BookingPoint } from './core/booking/booking-point.ts'
 import type { MissingRate } from './core/catalogue/price-parcels.ts'
 import type { Tx } from './core/database/tables.ts'
@@ -85,6 +86,7 @@ export interface Capability {
   readonly filters?: AddedFilters
   /** Says which cash members of staff have, to capabilities that work without it. One capability at most has this. */
   readonly cash?: CashPoint
+  readonly onDeactivated?: OnDeactivated
   /** Adds fields to the company file. */
   readonly company?: CompanyPart
   /** Lists tasks that run for each tenant in turn, a slice each time. */

@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import { type CheckLogin, createLogins, type LoginLimits } from './core/access/login.ts'
 import type { Merchant } from './core/access/merchant.ts'
-import { createTokenReader } from './core/access/tokens.ts'
+import { createTokenReader, type OnDeactivated } from './core/access/tokens.ts'
 import { createBatchWriter } from './core/booking/batch-writer.ts'
 import type { BookingPoint } from './core/booking/booking-point.ts'
 import { createFindHabits } from './core/booking/history.ts'
@@ -65,6 +65,7 @@ export interface Points {
   /** undefined: no capability books what recipients pay. */
   readonly cash: CashPoint | undefined
   readonly checkLogin: CheckLogin
+  readonly onDeactivated: OnDeactivated
   readonly onChanged: (tenant: string) => void
   readonly onRefused: (merchant: Pick<Merchant, 'tenant' | 'merchantId'>, missing: readonly MissingRate[]) => void
 }

@@ -13,6 +13,7 @@ import { type Merchant, merchantIn, refuseRoles } from '../../core/access/mercha
 import { hashPassword, matchNoPassword } from '../../core/access/passwords.ts'
 import { OneLineName } from '../../core/access/program-token-routes.ts'
 import { personRoles, selectMerchants } from '../../core/access/queries.ts'
+import type { OnDeactivated } from '../../core/access/tokens.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { addPerson, changePerson, listPeople, type PersonRow } from './people.ts'
 
@@ -52,7 +53,12 @@ const added = 'Person Added Successfully'
 const changed = 'Person Updated Successfully'
 
 /** Serves the people of a merchant (docs/merchants/merchant-calls.md#people). */
-export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+interface PersonOptions {
+  readonly pool: pg.Pool
+  readonly onDeactivated: OnDeactivated
+}
+
+export const personRoutes: FastifyPluginAsyncTypebox<PersonOptions> = async (app, { pool, onDeactivated }) => {
   refuseRoles(app, 'clerk', 'program')
   acceptJson(app)
   refuseUnknownFields(app)
@@ -101,7 +107,7 @@ export const personRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   app.patch('/person/:id', { schema: changePersonSchema }, async ({ merchant, params: { id }, body, log }) => {
     const { password, ...change } = body
     const all = { ...change, ...(password !== undefined && { password_hash: await hashPassword(password) }) }
-    const row = await inTenant(pool, merchant.tenant, (tx: Tx) => changePerson(tx, merchant, id, all))
+    const row = await inTenant(pool, merchant.tenant, (tx: Tx) => changePerson(tx, merchant, id, all, onDeactivated))
     if (!row) throw notFound('person')
     log.info({ person_id: id }, 'person.changed')
     return { message: changed, data: toView(row) }

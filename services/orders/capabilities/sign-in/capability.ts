@@ -11,7 +11,7 @@ import { findStaffLogin } from '../../core/access/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { signInPart } from './company.ts'
 import { entryRoutes } from './entry-routes.ts'
-import { createMailer, deleteOldInvitations, makeInvitation } from './invitations.ts'
+import { createMailer, deleteOldInvitations, endInvitations, makeInvitation } from './invitations.ts'
 import { merchantPeopleRoutes, staffPeopleRoutes } from './people-routes.ts'
 import { createProviderClient } from './provider-client.ts'
 import { deleteOldSignIns, providerRoutes } from './provider-routes.ts'
@@ -41,6 +41,7 @@ export const signIn: Capability = {
     }
   },
   company: signInPart,
+  onDeactivated: (tx, tenant, column, id) => endInvitations(tx, tenant, { column }, id),
   housekeeping: [deleteOldInvitations, deleteOldSignIns],
   rotateKeys: rotateFactors,
   opensNewest: opensFactor,

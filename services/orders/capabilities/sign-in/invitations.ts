@@ -24,7 +24,7 @@ export const makeInvitation = async (tx: Tx, tenant: string, side: Side, id: str
   return { code, expires_at: row?.at.toISOString() ?? '' }
 }
 
-export const endInvitations = (tx: Tx, tenant: string, { column }: Side, id: string) =>
+export const endInvitations = (tx: Tx, tenant: string, { column }: Pick<Side, 'column'>, id: string) =>
   tx.client.query(`delete from invitations where tenant_id = $1 and ${column} = $2::bigint and used_at is null`, [
     tenant,
     id,

@@ -42,6 +42,11 @@ const until = (status: number, token: string, path = '/me') =>
 const setPassword = (code: string, given = password, side = '/api/staff') =>
   insist(() => request('POST', `${side}/sign-in/password`, { code, password: given }, { token: '' }))
 const readCode = (url: string): string => url.split('/').at(-1) ?? ''
+const runAdmin = (command: readonly string[]) =>
+  spawnSync(process.execPath, [join(import.meta.dirname, '../../admin.ts'), ...command], {
+    env: { ...process.env, ORDERS_DATABASE_URL: database.url },
+    encoding: 'utf8',
+  })
 const add = async (name: string, roles: string[]) => {
   const email = `${name.toLowerCase()}@courier.example`
   const { status, body } = await staff('POST', '/people', { name, email, roles })
@@ -165,7 +170,7 @@ t.test("a merchant's person is invited by an owner, and ends own sessions", asyn
     (await request('POST', `${base}/login`, { email, password: given }, { token: '' })).body.token as string
   const owner = await login('shop@example.com', 'lanka-shoes-demo')
   const books = await login('books@example.com', 'ceylon-books-demo')
-  const call = (method: 'GET' | 'POST', path: string, body: unknown, token: string) =>
+  const call = (method: 'GET' | 'POST' | 'PATCH', path: string, body: unknown, token: string) =>
     request(method, `${base}${path}`, body, { token })
   const person = { name: 'Nimali', email: 'nimali@example.com', role: 'clerk' }
   const { id } = (await call('POST', '/person', person, owner)).body.data
@@ -182,6 +187,18 @@ t.test("a merchant's person is invited by an owner, and ends own sessions", asyn
   await login(person.email, password)
   t.match((await call('POST', '/sessions/end', {}, clerk)).body.data, { ended: 1 })
   t.equal((await call('GET', '/sessions', undefined, owner)).body.data.length, account)
+  const open = readCode((await call('POST', `/person/${id}/invite`, {}, owner)).body.data.url)
+  for (const is_active of [false, true])
+    t.equal((await call('PATCH', `/person/${id}`, { is_active }, owner)).status, 200)
+  t.match((await setPassword(open, password, base)).body.errors, { code: [String] }, 'the deactivation ended the link')
+})
+
+t.test("the operator's deactivation ends links too", async t => {
+  const { id, email, code } = await add('Chamari', ['viewer'])
+  const command = ['staff', 'deactivate', '--tenant', 'demo', '--email', email]
+  t.equal(runAdmin(command).status, 0)
+  t.equal((await staff('PATCH', `/people/${id}`, { is_active: true })).status, 200)
+  t.match((await setPassword(code)).body.errors, { code: [String] })
 })
 
 t.test('the second factor: set-up, codes that count once, recovery codes, a limit, a reset', async t => {
@@ -262,15 +279,8 @@ t.test("the second factor of merchants' people: owners alone, or all; not the ac
 })
 
 t.test('staff recover: a link of the operator signs in once and forgets the second factor', async t => {
-  const recover = (email: string) =>
-    spawnSync(
-      process.execPath,
-      [
-        ...[join(import.meta.dirname, '../../admin.ts'), 'staff', 'recover', '--tenant', 'demo', '--email', email],
-        ...['--console', 'https://portal.example/portal', '--json'],
-      ],
-      { env: { ...process.env, ORDERS_DATABASE_URL: database.url }, encoding: 'utf8' },
-    )
+  const console = ['--console', 'https://portal.example/portal', '--json']
+  const recover = (email: string) => runAdmin(['staff', 'recover', '--tenant', 'demo', '--email', email, ...console])
   const { email, id, code } = await add('Sanduni', ['admin'])
   await setPassword(code)
   await apply(tenantFile({ sign_in: { second_factor: 'all' } }))

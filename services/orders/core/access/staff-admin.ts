@@ -11,12 +11,13 @@ import {
   listStaff,
   type NewStaff,
 } from './staff-commands.ts'
+import type { OnDeactivated } from './tokens.ts'
 
 const readPassword = () => readSecret('STAFF_PASSWORD', 'password of the member of staff')
 const roleOption = ['--role <roles>', `one or more roles, comma-separated: ${staffRoles.join(', ')}`] as const
 
 /** Adds the commands `staff …` (docs/staff/staff.md). */
-export const addStaffCommands = (program: Command, withPool: WithPool): void => {
+export const addStaffCommands = (program: Command, withPool: WithPool, onDeactivated: OnDeactivated): void => {
   const staff = program.command('staff').description('manage the members of staff who log in')
   /** Adds a command about one member of staff; `done` ends the sentence that reports what the command did. */
   const command = (
@@ -65,7 +66,7 @@ export const addStaffCommands = (program: Command, withPool: WithPool): void => 
 
   const deactivateDescription = 'refuse the logins of a member of staff; sessions end within 5 seconds'
   command('deactivate', deactivateDescription, 'is deactivated', request =>
-    withPool(pool => deactivateStaff(pool, request)),
+    withPool(pool => deactivateStaff(pool, request, onDeactivated)),
   )
 }
 

@@ -8,7 +8,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { hashPassword } from './passwords.ts'
 import { readRoles, type StaffRow } from './queries.ts'
-import { revokeLogins } from './tokens.ts'
+import { type OnDeactivated, revokeLogins } from './tokens.ts'
 
 export interface StaffRequest {
   tenant: string
@@ -111,8 +111,8 @@ export const changeStaffPassword = async (pool: pg.Pool, request: StaffRequest, 
 }
 
 /** Refuses the person's logins and ends the sessions. Throws UsageError for an unknown tenant or member of staff. */
-export const deactivateStaff = (pool: pg.Pool, request: StaffRequest) =>
-  change(pool, request, 'staff.deactivated', { is_active: false })
+export const deactivateStaff = (pool: pg.Pool, request: StaffRequest, onDeactivated?: OnDeactivated) =>
+  change(pool, request, 'staff.deactivated', { is_active: false }, onDeactivated)
 
 type Fields = ReturnType<typeof readRoleColumns> | { password_hash: string } | { is_active: false }
 
@@ -121,6 +121,7 @@ const change = async (
   { tenant, email }: StaffRequest,
   action: Extract<Action, `staff.${string}`>,
   fields: Fields,
+  onDeactivated?: OnDeactivated,
 ) => {
   await commands.requireTenant(pool, tenant)
   return inTenant(pool, tenant, async (tx: Tx) => {
@@ -134,6 +135,7 @@ const change = async (
     const by = operator()
     await audit(tx, tenant, by, action, [row.name, ...('roles' in fields ? fields.roles : [])])
     if (!('roles' in fields)) await revokeLogins(tx, tenant, 'staff_id', [row.staff_id], by)
+    if ('is_active' in fields) await onDeactivated?.(tx, tenant, 'staff_id', row.staff_id)
     return toView(tenant, row)
   })
 }

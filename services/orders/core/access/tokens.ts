@@ -87,6 +87,9 @@ export const revokeLogins = async (
   return ended
 }
 
+/** Ends, in the transaction that deactivates a person, what else would let them in once they are active again. */
+export type OnDeactivated = (tx: Tx, tenant: string, column: 'staff_id' | 'person_id', id: string) => Promise<unknown>
+
 /** Limits the tokens from logins that an account keeps until they expire, even unused. */
 const maxUnusedLogins = 50
 
