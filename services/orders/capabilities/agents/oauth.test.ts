@@ -194,6 +194,8 @@ t.test("a deactivated person's agents are out within five seconds", async t => {
   const { memory } = await dance(t, {}, { token: await logIn(person.email, person.password) })
   const { access_token = '', refresh_token = '' } = memory.kept ?? {}
   t.equal((await callTools(access_token)).status, 200)
+  const audited = await rows(`select actor from audit where action = 'token.created' order by audit_id desc limit 1`)
+  t.match(audited, [{ actor: /^\d+ Nimali Silva$/ }], 'the audit names who allowed the agent')
   await send('PATCH', `${merchant}/person/${id}`, { is_active: false }, { token: ownerToken })
   await delay(3_200)
   t.equal((await callTools(access_token)).status, 401)

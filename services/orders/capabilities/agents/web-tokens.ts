@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { lockTenant } from '@courier/shared/postgres/database.ts'
 import { hashToken, newToken, revokeToken } from '@courier/shared/postgres/tokens.ts'
+import { nameActor } from '../../core/access/queries.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import type { createSeals, Sealed } from './seals.ts'
 import { listToolOperations } from './tools.ts'
@@ -23,7 +24,9 @@ export const createWebTokens = (seals: Seals) => ({
     const refresh_token = seals.seal('refresh', tenant, { token_id: id })
     const holder = [tenant, id, hash, code.merchantId, code.personId, code.name, listToolOperations(code.may_book)]
     await tx.client.query(addSql, [...holder, hashToken(code.client_id), hashToken(refresh_token), code.days])
-    await audit(tx, tenant, { kind: 'merchant', name: code.merchantId, tokenId: id }, 'token.created', id)
+    const [person] = await tx.rows<{ name: string }>(personSql, [tenant, code.personId])
+    const name = nameActor(code.merchantId, person)
+    await audit(tx, tenant, { kind: 'merchant', name, tokenId: id }, 'token.created', id)
     return { token, refresh_token, seconds: 3600, may_book: code.may_book }
   },
   /** Returns undefined for a refresh token that has ended, was used, or is not this client's. */
@@ -66,6 +69,7 @@ const isRight = (code: Sealed['code'], { client_id, redirect_uri, code_verifier 
   code.challenge === hash('sha256', code_verifier, 'base64url') &&
   code.ends_at > Date.now()
 
+const personSql = 'select name from merchant_people where tenant_id = $1 and person_id = $2::bigint'
 const addSql = `
   insert into tokens (tenant_id, token_id, hash, merchant_id, person_id, name, operations, client_hash, refresh_hash,
     expires_at, refreshed_until)

@@ -60,10 +60,10 @@ export const findPerson = async (
 }
 
 /** Names the person in the audit. */
-export const toActor = ({ id, name, email, merchant_id }: Person, requestId: string | undefined) =>
+export const toActor = ({ name, merchant_id }: Person, requestId: string | undefined) =>
   merchant_id === null
     ? ({ kind: 'staff', name, requestId } as const)
-    : ({ kind: 'merchant', name: nameActor(merchant_id, { id, name, email, role: 'clerk' }), requestId } as const)
+    : ({ kind: 'merchant', name: nameActor(merchant_id, { name }), requestId } as const)
 toActor satisfies (...given: never[]) => Actor
 
 export const toHolder = ({ id, name, merchant_id }: Person): Holder =>

@@ -69,7 +69,7 @@ export const findPeople = (tx: Tx, tenant: string, emails: readonly string[]) =>
  * Names who acts for a merchant in the audit: returns the merchant's id, and the name of the person if a person logged
  * in.
  */
-export const nameActor = (merchantId: string, person: Person | null): string =>
+export const nameActor = (merchantId: string, person: Pick<Person, 'name'> | null | undefined): string =>
   person ? `${merchantId} ${person.name}` : merchantId
 
 /** Splits a name as timelines show it. */
