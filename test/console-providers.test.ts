@@ -35,12 +35,22 @@ if (browser) {
   }
   const comeBack = (page: Page) => page.getByRole('button', { name: 'Continue' }).click()
 
+  interface Walker {
+    readonly who: string
+    readonly name: string
+    readonly setActive: (isActive: boolean) => Promise<unknown>
+    readonly refusal: string
+    /** Is open when the person goes to the provider, and `shows` this. */
+    readonly hash: string
+    readonly shows: string
+  }
+
   /** Signs in, out, in again, and is deactivated: once at the provider, once at work. */
   const walk = async (
     t: Test,
     face: string,
     address: string,
-    { who, name, setActive }: { who: string; name: string; setActive: (isActive: boolean) => Promise<unknown> },
+    { who, name, setActive, refusal, hash, shows }: Walker,
   ) => {
     const { page, problems, urls } = await openConsole(t, browser, address)
     provider.state.who = who
@@ -58,15 +68,19 @@ if (browser) {
     await page.getByText(name).waitFor()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.evaluate(`location.hash = '${hash}'`)
     await goToProvider(page)
     await setActive(false)
     await comeBack(page)
-    await page.getByText('You are deactivated. Ask your admin.').waitFor()
+    await page.getByText(refusal).waitFor()
     await showScreen(t, page, `${face}-deactivated`)
     await setActive(true)
     await goToProvider(page)
     await comeBack(page)
     await page.getByText(name).waitFor()
+    await page.locator(shows).waitFor()
+    t.equal(page.url(), address + hash, 'what was open is open again')
+    t.equal(await page.evaluate(`sessionStorage.getItem('courier.open')`), null, 'once')
     const deactivatedAt = Date.now()
     await setActive(false)
     const heading = page.getByRole('heading', { name: 'Sign in' })
@@ -79,7 +93,7 @@ if (browser) {
     t.ok(seconds < 5, `out after ${seconds} s`)
     await goToProvider(page)
     await comeBack(page)
-    await page.getByText('You are deactivated. Ask your admin.').waitFor()
+    await page.getByText(refusal).waitFor()
     // Chromium reports the requests that a deactivated person still sends.
     t.strictSame(
       problems.filter(text => !text.includes('status of 401')),
@@ -95,7 +109,9 @@ if (browser) {
     const { token } = await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Operator' })
     const [{ id }] = await orders.rows(`select staff_id as id from staff where email = 'viewer@courier.example'`)
     const setActive = (is_active: boolean) => orders.send('PATCH', `/api/staff/people/${id}`, { is_active }, { token })
-    await walk(t, 'console', url, { who: 'viewer', name: 'Saman Fernando', setActive })
+    const screen = { hash: '#/people', shows: 'a[href="#/people"][aria-current=page]' }
+    const refusal = 'You are deactivated. Ask your admin.'
+    await walk(t, 'console', url, { who: 'viewer', name: 'Saman Fernando', setActive, refusal, ...screen })
   })
 
   t.test("so does a merchant's person", async t => {
@@ -105,7 +121,9 @@ if (browser) {
     const person = { name: 'Nimali', email: 'nimali@example.com', role: 'clerk' }
     const { id } = (await orders.send('POST', `${merchant}/person`, person, { token })).body.data
     const setActive = (is_active: boolean) => orders.send('PATCH', `${merchant}/person/${id}`, { is_active }, { token })
-    await walk(t, 'desk', `${ordersUrl}/desk/`, { who: 'nimali', name: 'Nimali', setActive })
+    const consent = { hash: '#/agent/x', shows: 'text=Connect the agent again.' }
+    const refusal = 'You are deactivated. Ask an owner.'
+    await walk(t, 'desk', `${ordersUrl}/desk/`, { who: 'nimali', name: 'Nimali', setActive, refusal, ...consent })
   })
 
   t.test('an invitation is accepted by the provider, or by a password', async t => {

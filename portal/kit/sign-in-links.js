@@ -24,20 +24,31 @@ export const begin = async (tenant, token, readMe) => {
 }
 
 const browserKey = 'courier.provider'
+const openKey = 'courier.open'
 
 /** Sends the person to a provider. @param {string} provider */
 const goToProvider = async provider => {
   const body = { provider, ...(face === 'rider' && { rider: true }) }
   const { data } = await callOrders('/sign-in/start', { method: 'POST', body, token: null })
   ofTab.set(browserKey, data.browser)
+  ofTab.set(openKey, location.hash)
   location.assign(data.url)
   // Keeps the button busy until the page is left.
   await new Promise(resolve => setTimeout(resolve, 10_000))
 }
 
+/** Opens what was open before the person went to a provider, once. */
+const reopen = () => {
+  const hash = ofTab.get(openKey) ?? ''
+  ofTab.remove(openKey)
+  if (hash.startsWith('#/')) location.replace(hash)
+}
+
 /** @param {Link} link @param {any} readMe */
 const comeBack = async ({ kind, tenant, code }, readMe) => {
-  if (kind === 'refused') throw new ApiError(t(`sign_in.refused_${code}`))
+  reopen()
+  const whom = t(face === 'desk' ? 'sign_in.an_owner' : 'sign_in.your_admin')
+  if (kind === 'refused') throw new ApiError(t(`sign_in.refused_${code}`, { whom }))
   const body = { code, browser: ofTab.get(browserKey) ?? '' }
   ofTab.remove(browserKey)
   const { token } = await callOrders('/sign-in/finish', { method: 'POST', body, token: null })
