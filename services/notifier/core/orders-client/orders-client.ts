@@ -60,7 +60,7 @@ export type FoundStaff =
 /** Calls the orders service. Never rejects, and resolves within seconds. */
 export interface OrdersClient {
   find(tenant: string, waybill: string): Promise<FoundOrder>
-  /** Sends a request of a capability, whose response nobody has checked; undefined: there is none, which is logged. */
+  /** Sends a request of a capability, which checks the response; undefined: there is none, which is logged. */
   post(path: string, body: object): Promise<{ readonly status: number; readonly body: unknown } | undefined>
   /** Finds the holders of staff tokens, in the order of the tokens. */
   findStaff(tokens: readonly WantedToken[]): Promise<FoundStaff>

@@ -169,7 +169,7 @@ const readRequest = (name: string, { scope = scopes.join(' '), ...query }: Resul
   ends_at: Date.now() + 600_000,
 })
 
-/** Finds the error of a request whose client and redirect URI are right. A parameter that is twice is a list. */
+/** Finds the error of a request whose client and redirect URI are right. A parameter that was sent twice is a list. */
 const findProblem = (query: Record<string, unknown>, resource: string): string | undefined => {
   const { response_type, scope = '', state = '', code_challenge, code_challenge_method } = query
   if (response_type !== 'code') return 'unsupported_response_type'

@@ -65,7 +65,7 @@ export const NewBankEntry = defineBody('NewBankEntry', {
   ),
   amount: {
     ...BookedAmount,
-    description: 'Below zero, the other way: what the bank gives back, or takes of cash that it had counted too high.',
+    description: 'Below zero: what the bank gives back, or takes of cash that it had counted too high.',
   },
   bank_reference: Type.Optional({ ...BankReference, description: 'Only cash_written_off has none.' }),
   reason: Reason,

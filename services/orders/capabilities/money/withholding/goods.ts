@@ -14,7 +14,7 @@ const listGoods = (table: Table = []): string[] => [
 const readGoods = (stored: { withholding: string | null } | undefined) =>
   listGoods(JSON.parse(stored?.withholding ?? '[]'))
 
-/** Keeps the goods of a batch with its orders. A company whose table has no goods ignores the field, as ever. */
+/** Keeps the goods of a batch with its orders. A company whose table has no goods ignores the field. */
 export const goodsOfBooking: BookingPoint = {
   field: 'goods',
   read: async (pool, { tenant, value }) => {
