@@ -35,7 +35,7 @@ export const capabilities = {
       followsMoves: true,
     },
   },
-  books: { load: async () => (await import('./capabilities/books/capability.ts')).books, needs: ['money'] },
+  books: { load: async () => (await import('./capabilities/books/capability.ts')).books, needs: ['money', 'labels'] },
   editing: { load: async () => (await import('./capabilities/editing/capability.ts')).editing },
   failures: {
     load: async () => (await import('./capabilities/failures/capability.ts')).failures,
