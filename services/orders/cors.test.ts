@@ -79,6 +79,7 @@ t.test('a script reads the responses to batches, with their headers and errors',
       'location',
       'etag',
       'x-print-warnings',
+      'www-authenticate',
     ])
   }
   t.match(responses[1]?.headers, {
@@ -110,6 +111,7 @@ t.test('without a setting only the routes of merchants and their customers are o
     `${merchantPath}/login`,
     '/api/public/order/tracking-info',
     '/api/merchant/order/waybill-finance-status',
+    ...['/mcp', '/mcp/demo', '/mcp/demo/token', '/.well-known/oauth-protected-resource/mcp/demo'],
   ])
     t.equal(await allowedFor('POST', path), '*', path)
   for (const path of [
@@ -119,6 +121,7 @@ t.test('without a setting only the routes of merchants and their customers are o
     '/metrics',
     '/health/live',
     '/docs',
+    ...['/mcpx', '/desk/', '/.well-known/other'],
   ])
     t.equal(await allowedFor('GET', path), undefined, path)
   const plain = await wire('OPTIONS', `${merchantPath}/state`, { origin })
@@ -141,7 +144,7 @@ t.test('CORS_ORIGINS lists the origins that may send requests, even requests of 
     headers: { 'access-control-allow-origin': origin, vary: /origin/i },
   })
   const closed = await open(t, { corsOrigins: 'none' })
-  t.equal(await closed.allowedFor('GET', `${merchantPath}/state`), undefined)
+  for (const path of [`${merchantPath}/state`, '/mcp/demo']) t.equal(await closed.allowedFor('GET', path), undefined)
 })
 
 t.test('origins of the staff console may send requests of staff, and otherwise no more than other origins', async t => {

@@ -6,6 +6,7 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { admitMerchants, type TokenReader } from '../../core/access/merchant.ts'
 import type { Tx } from '../../core/database/tables.ts'
+import { mayReturn, OAuthError, readClient, toOAuthError, types } from './clients.ts'
 import { agentRoutes } from './routes.ts'
 import { createSeals, type Sealed } from './seals.ts'
 import { createWebTokens } from './web-tokens.ts'
@@ -18,17 +19,6 @@ export interface WebOptions {
   readonly serviceToken: string
   readonly findCaller: TokenReader
   readonly requestsPerMinute: number
-}
-
-/** Becomes a response of the form of RFC 6749. */
-class OAuthError extends Error {
-  readonly code: string
-  readonly status: number
-  constructor(code: string, message: string, status = 400) {
-    super(message)
-    this.code = code
-    this.status = status
-  }
 }
 
 const readTenant = ({ params }: FastifyRequest): string => (params as { tenant: string }).tenant
@@ -85,9 +75,9 @@ const tokenRoutes: FastifyPluginAsync<WebOptions> = async (app, { pool, serviceT
   acceptJson(app)
   const asText = { parseAs: 'string' } as const
   app.addContentTypeParser('application/x-www-form-urlencoded', asText, (_request, body, done) => done(null, body))
-  app.setErrorHandler((error, _request, reply) => {
-    if (!(error instanceof OAuthError)) throw error
-    return reply.code(error.status).send({ error: error.code, error_description: error.message })
+  app.setErrorHandler((error: Error, _request, reply) => {
+    const { code, message, status } = toOAuthError(error)
+    return reply.code(status).send({ error: code, error_description: message })
   })
 
   app.post('/mcp/:tenant/register', hidden, async (request, reply) => {
@@ -100,7 +90,7 @@ const tokenRoutes: FastifyPluginAsync<WebOptions> = async (app, { pool, serviceT
     const tenant = readTenant(request)
     const query = request.query as Record<string, string>
     const client = seals.open('client', tenant, query.client_id)
-    if (!client?.redirect_uris.includes(query.redirect_uri ?? ''))
+    if (!client || !mayReturn(client, query.redirect_uri))
       return reply.code(400).type('text/plain').send('This link of an agent is not valid. Connect the agent again.')
     const asked = readRequest(client.name, query)
     const resource = findResource(request, tenant)
@@ -110,7 +100,9 @@ const tokenRoutes: FastifyPluginAsync<WebOptions> = async (app, { pool, serviceT
   })
 
   const readForm = (request: FastifyRequest) => {
-    const fields = [...new URLSearchParams(typeof request.body === 'string' ? request.body : '')]
+    const { body = '' } = request
+    if (typeof body !== 'string') throw new OAuthError('invalid_request', types)
+    const fields = [...new URLSearchParams(body)]
     const form: Record<string, string> = Object.fromEntries(fields)
     if (fields.length > Object.keys(form).length) throw new OAuthError('invalid_request', 'Send each parameter once.')
     const resource = findResource(request, readTenant(request))
@@ -139,28 +131,6 @@ const tokenRoutes: FastifyPluginAsync<WebOptions> = async (app, { pool, serviceT
     await inTenant(pool, tenant, (tx: Tx) => tokens.revoke(tx, tenant, form))
     return {}
   })
-}
-
-/** Returns true for https addresses, and for http addresses of the person's own machine. */
-const isRedirectUri = (text: unknown): text is string => {
-  if (typeof text !== 'string' || text.length > 500 || text.includes('#') || !URL.canParse(text)) return false
-  const { protocol, hostname, username } = new URL(text)
-  const isLoopback = protocol === 'http:' && /^(127\.0\.0\.1|\[::1\]|localhost)$/.test(hostname)
-  return (isLoopback || protocol === 'https:') && !username
-}
-
-/** Matches a name on one line, without invisible characters. */
-const isName = /^(?!\s)[^\p{C}\p{Zl}\p{Zp}]{1,80}$/u
-
-/** Reads the metadata of a client (RFC 7591). */
-const readClient = (body: unknown): Sealed['client'] => {
-  const { client_name, redirect_uris } = (body ?? {}) as Record<string, unknown>
-  const [first] = Array.isArray(redirect_uris) ? redirect_uris : []
-  if (!Array.isArray(redirect_uris) || !first || redirect_uris.length > 5 || !redirect_uris.every(isRedirectUri))
-    throw new OAuthError('invalid_redirect_uri', 'Give 1 to 5 redirect_uris: https, or http of localhost.')
-  const name = client_name ?? new URL(first).host
-  if (typeof name === 'string' && isName.test(name)) return { name, redirect_uris }
-  throw new OAuthError('invalid_client_metadata', 'The client_name must be 1 to 80 characters on one line.')
 }
 
 const readRequest = (name: string, { scope = scopes.join(' '), ...query }: Result): Sealed['request'] => ({

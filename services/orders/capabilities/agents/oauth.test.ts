@@ -171,7 +171,7 @@ t.test('a token does what the person allowed, no more, and tokens of programs wo
   t.equal((await get('/order', { token })).status, 200)
   const refused = { status: 403, body: { code: 'role_forbidden', message: /allow it there/ } }
   const bulk = await send('POST', `${merchant}/order/bulk?dry_run=true`, batch([order()]), { token })
-  t.match(bulk, refused)
+  t.match(bulk, { ...refused, headers: { ratelimit: /^"merchant"/ } }, 'counts against the merchant, not as a guess')
   for (const path of ['/token', '/webhook', '/person', '/sessions', '/user/get-current', '/balance'])
     t.match(await get(path, { token }), refused, path)
   t.equal((await callTools(token)).status, 200)
@@ -210,7 +210,9 @@ t.test(
     t.match(await exchange(code, { redirect_uri: 'https://agent.example/other' }), invalidGrant)
     const other = (await register({ client_name: 'Other', redirect_uris: [redirect_uri] })).body.client_id ?? ''
     t.match(await exchange(code, { client_id: other }), invalidGrant)
-    const wrongs = [`${code}A`, `A${code}`, 'x', '', '\u0000', 'x'.repeat(3_000), code.replace('.', '..')]
+    // The last character has two bits that are no part of the signature.
+    const twin = code.slice(0, -1) + String.fromCharCode(code.charCodeAt(code.length - 1) + 1)
+    const wrongs = [twin, `${code}A`, `A${code}`, 'x', '', '\u0000', 'x'.repeat(3_000), code.replace('.', '..')]
     for (const wrong of wrongs) t.match(await exchange(wrong), invalidGrant)
     const both = await Promise.all([exchange(code), exchange(code)])
     t.strictSame(both.map(({ status }) => status).sort(), [200, 400])
@@ -278,6 +280,32 @@ t.test('each wrong request for an authorization has its error, at the agent once
   }
 })
 
+t.test('a program of the own machine comes back to any port, at the registered path', async t => {
+  const uris = ['http://127.0.0.1:4321/a', 'http://localhost/a', 'http://[::1]:1/a', 'https://agent.example:1/a']
+  const { client_id } = (await register({ redirect_uris: uris })).body
+  const statusOf = async (redirect_uri: string) =>
+    (await fetch(authorizeUrl({ client_id, redirect_uri }), { redirect: 'manual' })).status
+  for (const right of [...uris, 'http://127.0.0.1/a', 'http://[::1]:65535/a'])
+    t.equal(await statusOf(right), 302, right)
+  for (const wrong of [
+    ...['http://127.0.0.1:9/b', 'http://127.0.0.1:9/a?b', 'https://127.0.0.1:9/a', 'http://127.0.0.2:9/a'],
+    ...['http://127.0.0.1:9/a#', 'http://u@127.0.0.1:9/a', 'http://127.0.0.1.:9/a', 'http://127.0.0.1:99999/a'],
+    ...['https://agent.example:2/a', 'https://agent.example/a', 'http://127.0.0.1:9@evil.example/a'],
+  ])
+    t.equal(await statusOf(wrong), 400, wrong)
+  const redirect_uri = 'http://127.0.0.1:9/a'
+  const { body } = await decide(authorizeUrl({ client_id, redirect_uri }))
+  t.equal(new URL(body.data.url).host, '127.0.0.1:9')
+  const code = new URL(body.data.url).searchParams.get('code') ?? ''
+  t.match(await exchange(code, { client_id: client_id ?? '', redirect_uri: uris[0] ?? '' }), invalidGrant)
+  t.equal((await exchange(code, { client_id: client_id ?? '', redirect_uri })).status, 200)
+})
+
+t.test('a client of OAuth 2.1 redeems its code without the redirect URI', async t => {
+  const grant = { grant_type: 'authorization_code', code: await newCode(), client_id, code_verifier: verifier }
+  t.equal((await post('token', grant)).status, 200)
+})
+
 t.test('a person refuses, and only owners who are signed in to the company decide', async t => {
   const { body } = await decide(authorizeUrl(), { allow: false })
   const back = new URL(body.data.url)
@@ -312,6 +340,9 @@ t.test('a client registers names and redirect URIs that a person can trust, and 
     'cursor://x',
     'https://a/#b',
     'https://u@a/',
+    'https://:p@a/',
+    'http://localhost.evil.example/',
+    'http://127.0.0.1@evil.example/',
     7,
     null,
   ])
@@ -347,8 +378,10 @@ t.test('the endpoints of tokens answer every wrong request with an error of OAut
   for (const path of ['token', 'revoke', 'register']) {
     for (const type of ['text/plain', 'application/json', 'application/x-www-form-urlencoded']) {
       const init = { method: 'POST', headers: { 'content-type': type }, body: '{"a":' }
-      const { status } = await fetch(`${resource}/${path}`, init)
-      t.ok(status >= 400 && status < 500, `${path} ${type} ${status}`)
+      const response = await fetch(`${resource}/${path}`, init)
+      t.match(response, { status: path !== 'register' && type.endsWith('urlencoded') ? 401 : 400 }, `${path} ${type}`)
+      t.equal(response.headers.get('cache-control'), 'no-store')
+      t.match(await response.json(), { error: /^invalid_/, error_description: /\.$/ }, `${path} ${type}`)
     }
     t.equal((await fetch(`${resource}/${path}`, { method: 'PUT' })).status, 405)
   }

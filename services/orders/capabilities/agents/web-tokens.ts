@@ -63,9 +63,10 @@ const end = async (tx: Tx, tenant: string, id: string, name: string): Promise<bo
   return isFound
 }
 
-const isRight = (code: Sealed['code'], { client_id, redirect_uri, code_verifier = '' }: Form): boolean =>
+/** Compares the redirect URI if it is sent: clients of OAuth 2.1 do not. */
+const isRight = (code: Sealed['code'], { client_id, code_verifier = '', ...form }: Form): boolean =>
   code.client_id === client_id &&
-  code.redirect_uri === redirect_uri &&
+  code.redirect_uri === (form.redirect_uri ?? code.redirect_uri) &&
   code.challenge === hash('sha256', code_verifier, 'base64url') &&
   code.ends_at > Date.now()
 

@@ -33,6 +33,8 @@ export interface Merchant {
   readonly role: MerchantRole
   /** null: the account of the merchant, or a program. */
   readonly person: Person | null
+  /** Lists the operations that the token may use; null: all that its role may use. */
+  readonly operations: Caller['operations']
   /** Names who acts in the audit entries of this request. */
   readonly actor: Actor
 }
@@ -54,14 +56,17 @@ const requireMerchant =
     const { tenant, caller } = await findTokenHolder(request, findCaller)
     if (!caller?.merchantId) throw unauthenticated()
     const { merchantId, tokenId, isFromLogin, person, operations } = caller
-    if (operations && !operations.includes(request.routeOptions.schema?.operationId ?? ''))
-      throw httpError('role_forbidden', notAllowed)
     const name = nameActor(merchantId, person)
     const actor = { kind: 'merchant', name, tokenId, requestId: request.id } as const
     const role = person?.role ?? (isFromLogin ? 'owner' : 'program')
-    request.merchant = { tenant, merchantId, tokenId, role, person, actor }
+    request.merchant = { tenant, merchantId, tokenId, role, person, operations, actor }
     bindCaller(request, { tenant, merchant_id: merchantId })
   }
+
+const refuseOtherOperations = async ({ merchant: { operations }, routeOptions }: FastifyRequest): Promise<void> => {
+  if (operations && !operations.includes(routeOptions.schema?.operationId ?? ''))
+    throw httpError('role_forbidden', notAllowed)
+}
 
 const forbidden = {
   ...ErrorBody,
@@ -85,6 +90,7 @@ export const admitMerchants = (app: FastifyInstance, findCaller: TokenReader, re
   app.decorateRequest('merchant')
   app.addHook('onRequest', requireMerchant(findCaller))
   app.addHook('onRequest', limitRequests(new Limit('merchant', requestsPerMinute), merchantIn))
+  app.addHook('onRequest', refuseOtherOperations)
 }
 
 /**
