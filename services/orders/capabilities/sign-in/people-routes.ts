@@ -6,7 +6,7 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { closed, component, oneOf, orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { type TObject, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { loginFields } from '../../core/access/login-routes.ts'
@@ -40,7 +40,7 @@ export const InvitationLink = component('InvitationLink', {
   }),
   expires_at: Type.String(),
 })
-const StaffParams = Type.Object({ staff_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
+export const StaffParams = Type.Object({ staff_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
 const NewStaffPerson = closed(
   { name: OneLineName, email: loginFields.email, roles: Roles },
   {
@@ -57,7 +57,13 @@ export const InvitationBody = closed(
   { show: Type.Optional(Type.Boolean({ description: 'True shows the link instead of mailing it.' })) },
   { title: 'InvitationRequest', examples: [{ show: true }] },
 )
-const success = Type.Literal('success')
+const describeReset = <Params extends TObject>(operationId: string, params: Params) => ({
+  operationId,
+  summary: "Forget a person's second factor and their account at the provider",
+  description: 'They set both up again at the next sign-in. Their sessions end.',
+  params,
+  response: { 200: Type.Object({ message: Type.Literal('success') }), ...errorResponses(404, 422) },
+})
 
 interface Inviting {
   readonly tenant: string
@@ -155,13 +161,7 @@ export const staffPeopleRoutes: FastifyPluginAsyncTypebox<PeopleOptions> = async
     send()
     return { data }
   })
-  const resetting = {
-    operationId: 'resetStaffSignIn',
-    summary: "Forget a person's second factor and their account at the provider",
-    description: 'They set both up again at the next sign-in. Their sessions end.',
-    params: StaffParams,
-    response: { 200: Type.Object({ message: success }), ...errorResponses(404, 422) },
-  }
+  const resetting = describeReset('resetStaffSignIn', StaffParams)
   app.post('/people/:staff_id/reset', { ...refusesKeys, schema: resetting }, async ({ staff, params }) => {
     await inTenant(pool, staff.tenant, async (tx: Tx) => {
       const { staff_id: id, name } = await findStaff(tx, staff.tenant, params.staff_id)
@@ -200,13 +200,7 @@ export const merchantPeopleRoutes: FastifyPluginAsyncTypebox<PeopleOptions> = as
     send()
     return { data }
   })
-  const resetting = {
-    operationId: 'resetPersonSignIn',
-    summary: "Forget a person's second factor and their account at the provider",
-    description: 'They set both up again at the next sign-in. Their sessions end.',
-    params,
-    response: { 200: Type.Object({ message: success }), ...errorResponses(404, 422) },
-  }
+  const resetting = describeReset('resetPersonSignIn', params)
   app.post('/person/:id/reset', { ...refusesKeys, schema: resetting }, async ({ merchant, params }) => {
     const { tenant, actor } = merchant
     await inTenant(options.pool, tenant, async (tx: Tx) =>

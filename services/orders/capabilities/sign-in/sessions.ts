@@ -11,6 +11,7 @@ import type pg from 'pg'
 import { isoTime } from '../../core/database/iso-time.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { findStaff } from './people.ts'
+import { StaffParams } from './people-routes.ts'
 
 // Lists and ends sessions: the tokens of logins (docs/operators/sign-in.md#sessions).
 
@@ -59,8 +60,12 @@ const endSessions = async (tx: Tx, whose: Whose, id: string | undefined, by: Act
 }
 const endSql = 'update tokens set revoked_at = now() where tenant_id = $1 and token_id = any($2) and revoked_at is null'
 
-const errors = errorResponses(404, 422)
-const oneOrAll = 'Without `id` ends all but that of the request. Applies within five seconds.'
+const listed = { 200: Type.Object({ data: Type.Array(Session) }) }
+const ending = {
+  description: 'Without `id` ends all but that of the request. Applies within five seconds.',
+  body: Ending,
+  response: { 200: Ended, ...errorResponses(404, 422) },
+}
 
 /** Adds the routes for one's own sessions. */
 const addOwn = (
@@ -70,14 +75,12 @@ const addOwn = (
   readWhose: (request: FastifyRequest) => Whose & { actor: Actor },
 ): void => {
   acceptJson(app)
-  const response = { 200: Type.Object({ data: Type.Array(Session) }) }
-  const listing = { operationId: names[0], summary: 'List your sessions', response }
+  const listing = { operationId: names[0], summary: 'List your sessions', response: listed }
   app.get('/sessions', { schema: listing }, async request => {
     const whose = readWhose(request)
     return { data: await inTenant(pool, whose.tenant, (tx: Tx) => listSessions(tx, whose)) }
   })
-  const ending = { operationId: names[1], summary: 'End your sessions', description: oneOrAll, body: Ending }
-  const schema = { ...ending, response: { 200: Ended, ...errors } }
+  const schema = { operationId: names[1], summary: 'End your sessions', ...ending }
   app.post('/sessions/end', { ...refusesKeys, schema }, async request => {
     const whose = readWhose(request)
     const { id } = request.body as Static<typeof Ending>
@@ -91,25 +94,18 @@ export const merchantSessionRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }>
 
 export const staffSessionRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   addOwn(app, pool, ['listMySessions', 'endMySessions'], ({ staff }) => staff)
-  const params = Type.Object({ staff_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) })
   const listing = {
     operationId: 'listStaffSessions',
     summary: 'List the sessions of a member of staff',
-    params,
-    response: { 200: Type.Object({ data: Type.Array(Session) }), ...errorResponses(422) },
+    params: StaffParams,
+    response: { ...listed, ...errorResponses(422) },
   }
   app.get('/people/:staff_id/sessions', { schema: listing }, async ({ staff, params }) => ({
     data: await inTenant(pool, staff.tenant, (tx: Tx) => listSessions(tx, { ...staff, staffId: params.staff_id })),
   }))
-  const ending = {
-    operationId: 'endStaffSessions',
-    summary: 'End the sessions of a member of staff',
-    description: oneOrAll,
-    params,
-    body: Ending,
-    response: { 200: Ended, ...errors },
-  }
-  app.post('/people/:staff_id/sessions/end', { ...refusesKeys, schema: ending }, async ({ staff, params, body }) => {
+  const operationId = 'endStaffSessions'
+  const schema = { operationId, summary: 'End the sessions of a member of staff', params: StaffParams, ...ending }
+  app.post('/people/:staff_id/sessions/end', { ...refusesKeys, schema }, async ({ staff, params, body }) => {
     const whose = { ...staff, staffId: params.staff_id }
     const ended = await inTenant(pool, staff.tenant, async (tx: Tx) => {
       await findStaff(tx, staff.tenant, params.staff_id)
