@@ -8,17 +8,15 @@ import { type Rendered, render } from './render.ts'
 
 /** Finds the templates of these names, in every language; undefined if the account's catalogue is empty. */
 export const findTemplates = async (tx: Tx, tenant: string, wabaId: string, names: readonly string[]) => {
-  const ofAccount = sql`from templates where tenant_id = ${tenant} and waba_id = ${wabaId}`
-  const [{ rows }, { rows: any }] = await Promise.all([
-    // applyAnnounced of category-changes.ts moves the time of the report to that of the change.
-    sql<CatalogueTemplate>`
-      select name, language, status, category, parameter_format as "parameterFormat", components, held_at as "heldAt",
-        held_code as "heldCode", budget_paused_at as "budgetPausedAt", category_at as "announcedAt",
-        case when category_at > category_reported_at then category_to end as "announcedCategory"
-      ${ofAccount} and name = any(${names}::text[])`.execute(tx),
-    sql`select ${ofAccount} limit 1`.execute(tx),
-  ])
-  return any.length > 0 ? rows : undefined
+  // One statement sees a catalogue that a sync stores meanwhile whole or not at all.
+  // applyAnnounced of category-changes.ts moves the time of the report to that of the change.
+  const rows = await query<CatalogueTemplate>(tx)`
+    select name, language, status, category, parameter_format as "parameterFormat", components, held_at as "heldAt",
+      held_code as "heldCode", budget_paused_at as "budgetPausedAt", category_at as "announcedAt",
+      case when category_at > category_reported_at then category_to end as "announcedCategory"
+    from (select from templates where tenant_id = ${tenant} and waba_id = ${wabaId} limit 1) as any_of_account
+    left join templates on tenant_id = ${tenant} and waba_id = ${wabaId} and name = any(${names}::text[])`
+  return rows.length > 0 ? rows.filter(({ name }) => name !== null) : undefined
 }
 
 export const toTemplateKey = ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>): string =>

@@ -9,6 +9,7 @@ import { change, postWebhook } from '../../test/webhooks-fixture.ts'
 import { storeSecret } from '../channels/secrets.ts'
 import { createCatalogueSyncs, createSyncChannel } from '../channels/sync-templates.ts'
 import type { Tx } from '../database/tables.ts'
+import { findTemplates } from './queries.ts'
 
 const wabaId = '102290129340398'
 const name = 'order_delivered'
@@ -138,4 +139,26 @@ t.test('a webhook that reports an approved template starts a sync of the catalog
   t.notOk(await isKnown())
   await report('APPROVED')
   await until('the catalogue has the template', isKnown)
+})
+
+t.test('a catalogue that comes while a message is checked is seen whole or not at all', async t => {
+  const { pool, rows } = await prepare(t)
+  const rest = `'en_US', 'APPROVED', 'POSITIONAL', '[]'`
+  const values = ['a', 'b', name].map(each => `('demo', '${wabaId}', '${each}', ${rest})`)
+  let isOver = false
+  const write = async () => {
+    while (!isOver) {
+      await rows(`delete from templates where waba_id = '${wabaId}'`)
+      await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
+        values ${values}`)
+    }
+  }
+  const writing = write()
+  const found = []
+  for (let round = 0; round < 1_000; round++)
+    found.push(await inTenant(pool, 'demo', (tx: Tx) => findTemplates(tx, 'demo', wabaId, [name])))
+  isOver = true
+  await writing
+  t.ok(found.includes(undefined) && found.some(templates => templates?.length === 1), 'both were seen')
+  t.equal(found.filter(templates => templates?.length === 0).length, 0)
 })
