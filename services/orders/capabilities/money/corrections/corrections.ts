@@ -11,7 +11,7 @@ import { lockName, lockParcels, readClock } from '../ledger/parcels.ts'
 import { insertSql } from './asked-corrections.ts'
 import { chargeNames, computeRight, findDue, readRight, refuseCharges, rightFields } from './charges.ts'
 import { joinReasons, refuseCompensation, ValueReason } from './compensation.ts'
-import { settleApproved } from './disputes.ts'
+import { settleApproved } from './settlements.ts'
 
 // Corrects the books by entries that two people make (docs/money.md#corrections).
 

@@ -9,7 +9,8 @@ import type { Tx } from '../../../core/database/tables.ts'
 import { InvoiceParams } from '../ledger/fields.ts'
 import { rightFields } from './charges.ts'
 import { makeCorrection } from './corrections.ts'
-import { Dispute, DisputeSettlement, disputeLines, noAdjustment, settleDispute } from './disputes.ts'
+import { Dispute, disputeLines } from './disputes.ts'
+import { DisputeSettlement, noAdjustment, settleDispute } from './settlements.ts'
 
 const ChargesSettlement = defineBody('DisputeSettlement', { ...DisputeSettlement.properties, ...rightFields() })
 

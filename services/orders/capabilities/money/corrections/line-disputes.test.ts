@@ -153,6 +153,29 @@ t.test('disputed charges of a tax invoice are paid with its remittance, and the 
   t.equal((await balance()).balance, 2500 - 1062 + 265.5)
 })
 
+t.test('what was disputed and settled is no longer in the document, and is not disputed on it again', async t => {
+  const one = await start(t, 'one')
+  await one.deliver([2500])
+  await one.writeOff(one.shop, -300)
+  const [{ invoice_no: no }] = await one.invoice()
+  t.equal((await one.dispute(no, { line_nos: [1] })).status, 200)
+  await one.must(`/invoice/${no}/dispute/settle`, { reason: 'Right', line_nos: [1] })
+  t.match((await one.dispute(no, { line_nos: [1] })).body.errors, {
+    'line_nos.0': ['Nothing of line 1 is in the total.'],
+  })
+  t.equal((await one.read(no)).total, 2500 - 531)
+
+  const two = await start(t, 'two')
+  const [waybill] = await two.deliver([2500])
+  const [{ invoice_no: taxNo }] = await two.invoice()
+  t.equal((await two.dispute(taxNo, { waybill_numbers: [waybill] })).status, 200)
+  await two.must(`/invoice/${taxNo}/dispute/settle`, { reason: 'Right', waybill_numbers: [waybill] })
+  t.match((await two.dispute(taxNo, { waybill_numbers: [waybill] })).body.errors, {
+    'waybill_numbers.0': [`Nothing of ${waybill} is in the total.`],
+  })
+  t.match(await two.balance(), { held: 0, balance: 2500 - 531 })
+})
+
 t.test('with no remittance to wait for, the next one pays disputed charges', async t => {
   const { must, deliver, invoice, dispute, balance, today, shop, read } = await start(t, 'two')
   const [unpaid] = await deliver([0])
