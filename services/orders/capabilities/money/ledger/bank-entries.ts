@@ -137,6 +137,8 @@ const refuseEntry = async (tx: Tx, tenant: string, { kind, debit, credit, amount
   const { rows } = await tx.client.query(balanceSql, [tenant, account, kind])
   const balance: number = account === debit ? -rows[0].balance : rows[0].balance
   const isRefund = account === debit && amount < 0
+  if (isRefund && account.includes(':') && !rows[0].is_booked)
+    return refuse('account', `Nothing is booked in ${account}: give an account of the trial balance.`)
   const isWithin = (most: number) => Math.sign(amount) === Math.sign(most) && Math.abs(amount) <= Math.abs(most)
   return isRefund || isWithin(balance) || isWithin(-rows[0].of_kind)
     ? undefined
@@ -150,7 +152,8 @@ const balanceSql = `
   select (${foldedBalanceSql('$2::text')} + coalesce(sum(case debit when $2 then amount else -amount end), 0))::float8
     as balance,
     (select coalesce(sum(amount), 0)::float8 from bank_entries
-      where tenant_id = $1 and kind = $3 and state = 'approved') as of_kind
+      where tenant_id = $1 and kind = $3 and state = 'approved' and $2 in (debit, credit)) as of_kind,
+    exists (select from ledger_transfers where tenant_id = $1 and $2 in (debit, credit)) as is_booked
   from ledger_transfers where tenant_id = $1 and $2 in (debit, credit) and booked_on > ${lastFoldedSql}`
 
 const book = async (tx: Tx, tenant: string, id: number | string, by: string | null) => {

@@ -159,12 +159,17 @@ t.test('entries of the bank are refused that the books contradict', async t => {
   t.match(await remit({ amount: 1, account: 'tax:VTA' }), {
     amount: ['The account tax:VTA holds 0: the amount is at most that.'],
   })
+  t.match(await remit({ amount: -1, account: 'tax:VTA' }), {
+    account: ['Nothing is booked in tax:VTA: give an account of the trial balance.'],
+  })
   t.match(await remit({ amount: 1, account: 'bank' }), { account: [/must be an account of tax/] })
   await post('/ledger/remit', { account: 'tax', amount: 80, office_reference: 'V', bank_reference: 'T' })
   t.match(await remit({ amount: 4 }), { bank_reference: ['The reference T has the entry 1 of this kind.'] })
   t.match(await remit({ amount: 5, bank_reference: 'T2' }), { amount: [/holds 4.6/] })
   await post('/ledger/remit', { account: 'tax', amount: -10, office_reference: 'V', bank_reference: 'T3' })
   t.match(await remit({ amount: 14.61, bank_reference: 'T4' }), { amount: [/holds 14.6/] })
+  await post('/ledger/remit', { account: 'tax', amount: -90, office_reference: 'V', bank_reference: 'T5' })
+  t.match(await remit({ amount: 5, account: 'tax:VTA', bank_reference: 'T6' }), { amount: [/tax:VTA holds 0/] })
 
   const over = { account: 'cash_differences', amount: -50 }
   t.match(await refused('/cash/deposit', { amount: 1050, bank_reference: 'D' }), {
