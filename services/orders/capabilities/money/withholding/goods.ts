@@ -22,8 +22,8 @@ export const goodsOfBooking: BookingPoint = {
     const about = { name: 'read_goods', text, values: [tenant] }
     const known = readGoods((await readInTenant<{ withholding: string | null }>(pool, tenant, about))[0])
     if (known.length === 0) return undefined
-    return known.includes(String(value))
-      ? { keep: String(value) }
+    return typeof value === 'string' && known.includes(value)
+      ? { keep: value }
       : { error: `The goods field must be one of ${known.join(', ')}.` }
   },
 }
