@@ -202,17 +202,23 @@ t.test('audit lists actors and actions, newest first', async t => {
   const { orders, save } = await start(t)
   const audit = (...words: string[]) => orders('audit', '--tenant', 'demo', ...words)
   succeed(t, orders('apply', save(tenantFile())))
+  succeed(t, orders('apply', save(tenantFile({ tax_percent: 18, withholding_percent: 2 }))))
   const create = ['token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json']
   const { id } = JSON.parse(succeed(t, orders(...create)))
   const entries = JSON.parse(succeed(t, audit('--json')))
   t.match(entries, [
     { actor_kind: 'operator', actor: userInfo().username, action: 'token.created', object_id: id, token_id: null },
-    { action: 'tenant.applied', object_id: 'demo' },
+    { action: 'tenant.applied', details: ['company tax_percent: 0 -> 18', /^company withholding_percent: /] },
+    { action: 'tenant.applied', object_id: 'demo', details: null },
   ])
   t.same(JSON.parse(succeed(t, audit('--limit', '1', '--json'))), entries.slice(0, 1))
   t.same(JSON.parse(succeed(t, audit('--since', entries[0].at, '--json'))), entries.slice(0, 1))
   t.equal(succeed(t, audit('--since', '2099-01-01')), 'There are no entries.\n')
-  t.match(succeed(t, audit()), /^at +actor_kind +actor +token_id +action +object_id +request_id\n.*token\.created/)
+  t.match(
+    succeed(t, audit()),
+    /^at +actor_kind +actor +token_id +action +object_id +request_id +details\n.*token\.created/,
+  )
+  t.match(succeed(t, audit()), /company tax_percent: 0 -> 18; company withholding_percent: 0 -> 2\n/)
   for (const words of [
     ['--limit', '0'],
     ['--limit', 'x'],

@@ -161,5 +161,9 @@ const printAudit = async (pool: pg.Pool, { tenant, since, limit, json }: AuditRe
   await requireTenant(pool, tenant)
   const entries = await listAudit(pool, { tenant, since: from, limit: count })
   if (json) printJson(entries)
-  else printTable(entries, 'There are no entries.')
+  else
+    printTable(
+      entries.map(entry => ({ ...entry, details: entry.details?.join('; ') ?? null })),
+      'There are no entries.',
+    )
 }

@@ -124,13 +124,16 @@ interface AuditFilter {
   readonly limit: number
 }
 
-/** Lists the tenant's newest entries, newest first. */
+/** Lists the tenant's newest entries, newest first. The notifier's have no details. */
 export const listAudit = (pool: pg.Pool, { tenant, since, limit }: AuditFilter) =>
   inTenant(
     pool,
     tenant,
-    (tx: AnyTransaction) => query<Omit<AuditTable, 'tenant_id' | 'happened_at'> & { at: Date }>(tx)`
-      select happened_at as at, actor_kind, actor, token_id, action, object_id, request_id from audit
+    (tx: AnyTransaction) => query<
+      Omit<AuditTable, 'tenant_id' | 'happened_at'> & { at: Date; details: string[] | null }
+    >(tx)`
+      select happened_at as at, actor_kind, actor, token_id, action, object_id, request_id,
+        to_jsonb(audit) -> 'details' as details from audit
       where tenant_id = ${tenant} and happened_at >= coalesce(${since}::timestamptz, '-infinity')
       order by happened_at desc, audit_id desc limit ${limit}`,
   )
