@@ -87,8 +87,11 @@ if (browser) {
     await openLink(tab, clerk.email, clerk.password)
     await press(tab, 'Allow')
     await tab.getByText('Ask an owner of the merchant').waitFor()
-    await tab.goto(`${ordersUrl}/desk/#/agent/broken`)
-    await tab.getByText('Connect the agent again.').waitFor()
+    for (const request of ['broken', btoa('{"name":"Claude"}')]) {
+      await tab.goto(`${ordersUrl}/desk/#/`)
+      await tab.goto(`${ordersUrl}/desk/#/agent/${request}`)
+      await tab.getByText('Connect the agent again.').waitFor()
+    }
     await tab.close()
     await page.close()
     t.strictSame(

@@ -10,7 +10,8 @@ import { Facts, Panel } from '../../kit/ui.js'
 const readRequest = text => {
   try {
     const bytes = atob(text.split('.')[0].replaceAll('-', '+').replaceAll('_', '/'))
-    return JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, byte => byte.charCodeAt(0))))
+    const asked = JSON.parse(new TextDecoder().decode(Uint8Array.from(bytes, byte => byte.charCodeAt(0))))
+    return URL.canParse(asked.redirect_uri) ? asked : undefined
   } catch {
     return undefined
   }
