@@ -44,7 +44,12 @@ t.test('the audit', async t => {
 
   t.test('keeps old and new values of taxes, masks, four_eyes and terms', async t => {
     const money = { four_eyes: true, invoice_mask: 'INV-####', payable_when: 'banked', compensation_max: 2000 }
-    const file = { ...withCards(tenantFile({ tax_percent: 18, money })), statuses: shortStatuses } as TenantFile
+    const withholding = [{ name: 'INCOME', rates: [{ from: '2025-07-01', goods: 'shoes', percent: 1 }] }]
+    const file = {
+      ...withCards(tenantFile({ tax_percent: 18, withholding, money })),
+      statuses: shortStatuses,
+    } as TenantFile
+    Object.assign(file.merchants[0]?.businesses[0] ?? {}, { goods: 'shoes' })
     Object.assign(file.merchants[0] ?? {}, { payable_after_days: 3, password: 'another-secret', phone: '+94112345678' })
     Object.assign(file.rate_cards[0] ?? {}, { return_fee: 150 })
     t.match(await applyTenant(pool, file, true, { companyFile }), { kind: 'applied' })
@@ -52,11 +57,13 @@ t.test('the audit', async t => {
     await applyTenant(pool, file, false, { companyFile })
     const [applied, first] = await list('&noun=tenant')
     t.strictSame(applied?.details.toSorted(), [
+      'business 7290 goods: - -> shoes',
       'company compensation_max: - -> 2000',
       'company four_eyes: false -> true',
       'company invoice_mask: CFX-YY-MM-##### -> INV-####',
       'company payable_when: handed_over -> banked',
       'company tax_percent: 0 -> 18',
+      `company withholding: - -> ${JSON.stringify(withholding)}`,
       `merchant ${shop} payable_after_days: - -> 3`,
       'rate card standard return_fee: 0 -> 150',
     ])
@@ -70,7 +77,7 @@ t.test('the audit', async t => {
     const [head, ...lines] = await readCsv(fixture, `${path}&noun=tenant`)
     t.equal(head, '\uFEFFat,actor_kind,actor,action,object_id,token_id,request_id,details')
     t.equal(lines.length, 3)
-    t.match(lines[1], /,tenant\.applied,demo,,,company tax_percent: 0 -> 18; /)
+    t.match(lines[1], /,tenant\.applied,demo,,,"company tax_percent: 0 -> 18; /)
     const entries = await readCsv(fixture, path)
     t.equal(entries.length - 1, (await list('&limit=200')).length)
     await rows(

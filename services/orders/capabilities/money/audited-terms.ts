@@ -10,6 +10,7 @@ const ofCompany = [
   ...masks,
 ]
 const ofMerchant = ['tax_number', 'tax_status', 'branch', 'payable_when', 'payable_after_days', 'charges_apart']
+const ofBusiness = ['goods']
 const ofCard = ['cod_fee_percent', 'cod_fee_min', 'return_fee', 'each_return_kg']
 
 const select = (object: string, columns: readonly string[], table: string) => `
@@ -18,6 +19,7 @@ const select = (object: string, columns: readonly string[], table: string) => `
 const termsSql = [
   select(`'company'`, ofCompany, 'tenants'),
   select(`'merchant ' || merchant_id`, ofMerchant, 'merchants'),
+  select(`'business ' || business_id`, ofBusiness, 'businesses'),
   select(`'rate card ' || rate_card`, ofCard, 'rate_cards'),
 ].join(' union all ')
 
@@ -26,12 +28,13 @@ interface Terms {
   readonly values: readonly unknown[]
 }
 
+const columnsByNoun = { company: ofCompany, merchant: ofMerchant, business: ofBusiness, rate: ofCard }
 const columnsOf = (object: string): readonly string[] =>
-  object === 'company' ? ofCompany : object.startsWith('merchant ') ? ofMerchant : ofCard
+  columnsByNoun[object.split(' ')[0] as keyof typeof columnsByNoun]
 
 /**
  * Reads the terms before a company file changes them. The function that it returns lists what changed, such as
- * `company tax_percent: 0 -> 18`; new merchants and cards are no change.
+ * `company tax_percent: 0 -> 18`; new merchants, businesses and cards are no change.
  */
 export const watchTerms = async (tx: Tx, tenant: string) => {
   const read = async () => new Map((await tx.rows<Terms>(termsSql, [tenant])).map(row => [row.object, row.values]))
