@@ -296,7 +296,7 @@ t.test('a late response from an old URL changes nothing', async t => {
 t.test('a process that lost its lease stores no outcome', async t => {
   const { sender, addReceiver, book, deliveries, endpoint, rows } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
-  receiver.react = () => ({ status: 500, milliseconds: 300 })
+  receiver.react = () => ({ status: 500, milliseconds: 2_000 })
   sender.start()
   await book(1)
   await waitUntil('the receiver gets the event', () => receiver.running === 1)
