@@ -102,6 +102,14 @@ if (browser) {
     await page.keyboard.press('Enter')
     await rows.nth(1).waitFor({ state: 'detached' })
     await rows.getByRole('link', { name: second }).waitFor()
+    await page.getByRole('link', { name: 'Clear the filters' }).click()
+    await rows.nth(2).waitFor()
+    await page.evaluate(`for (const name of ['created_from', 'created_to']) {
+      const input = document.getElementById('filter-' + name)
+      input.value = '2026-01-01'
+      input.dispatchEvent(new Event('change', { bubbles: true }))
+    }`)
+    await page.waitForURL(/created_from=2026-01-01&created_to=2026-01-01$/)
     await checkSeen(t)
   })
 

@@ -25,7 +25,9 @@ export const Filters = ({ screen, query, fields, first = /** @type {any} */ (und
   const control = (/** @type {any} */ { name, ...field }) => {
     const common = { key: name, id: `filter-${name}`, value: query[name] ?? '', ...field }
     const onValue = (/** @type {string} */ value) => {
-      location.hash = withQuery(`#/${screen}`, { ...query, [name]: value })
+      // The screen may not have been drawn anew since the last filter changed: the address has it.
+      const shown = Object.fromEntries(new URLSearchParams(location.hash.split('?')[1]))
+      location.hash = withQuery(`#/${screen}`, { ...shown, [name]: value })
     }
     return field.options || field.find
       ? html`<${Control} none=${t('filter.all')} ...${common} onValue=${onValue} />`
