@@ -14,6 +14,9 @@ registerHooks({
 })
 const { default: t } = await import('tap')
 
+// A program that the test forks is no test.
+process.execArgv = process.execArgv.filter((text, at, all) => ![text, all[at - 1]].includes('--import'))
+
 const running: { threw: (error: unknown) => unknown }[] = [t]
 const follow = (test: Pick<typeof t, 'on'>): void => {
   test.on('subtestStart', child => {
