@@ -5,27 +5,23 @@ import { companyMoney, named, smallest, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { column, Panel, Time, Two, useLive } from '../../kit/ui.js'
+import { column, Panel, Two, useLive } from '../../kit/ui.js'
 import { Decision } from './corrections.js'
-import { reasonField } from './money.js'
+import { madeColumn, reasonField } from './money.js'
 
 const kinds = ['bank_fee', 'direct_debit', 'cash_found', 'cash_written_off']
 const isOffice = /** @type {(account: string) => boolean} */ account => /^(tax|withholding)(:|$)/.test(account)
 
 /** Reads the accounts of taxes, as choices with what each holds; without the books, the two that every company has. */
 const useOffices = () => {
-  const found = useLive(async signal =>
+  const { data, error, reload } = useLive(async signal =>
     may('listAccounts') ? callOrders('/ledger/accounts?limit=200', { signal }) : { data: [] },
   )
-  const rows = found.data?.data.filter(row => isOffice(row.account)) ?? []
-  const label = row => `${row.account} (${companyMoney(-row.balance)})`
-  return {
-    reload: found.reload,
-    options:
-      rows.length > 0
-        ? rows.map(row => ({ id: row.account, label: label(row) }))
-        : ['tax', 'withholding'].map(id => ({ id, label: id })),
-  }
+  const rows = data?.data.filter(row => isOffice(row.account)) ?? []
+  const withBalances = rows.map(row => ({ id: row.account, label: `${row.account} (${companyMoney(-row.balance)})` }))
+  // Choices that are replaced while a person chooses would mislead.
+  const others = data || error ? ['tax', 'withholding'].map(id => ({ id, label: id })) : []
+  return { reload, options: withBalances.length > 0 ? withBalances : others }
 }
 
 /** Shows the form of an entry, whose fields depend on its kind. `start` holds the opposite of an entry to correct. */
@@ -67,10 +63,7 @@ const columns = (onDone, onCorrect) => [
   ),
   column(t('invoice.reference'), row => row.bank_reference),
   column(t('cash.amount'), row => companyMoney(row.amount), 'number'),
-  column(
-    t('payout.made_by'),
-    row => html`<${Two} first=${row.made_by} second=${html`<${Time} at=${row.made_at} />`} />`,
-  ),
+  madeColumn(),
   column(
     t('status'),
     row => html`<${Decision} of=${row} path=${`/ledger/bank-entry/${row.entry_id}`} needs="approveBankEntry"

@@ -4,8 +4,8 @@ import { companyMoney, named, smallest, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Badge, column, Panel, ParcelLink, Time, Two } from '../../kit/ui.js'
-import { reasonField, valueField } from './money.js'
+import { Badge, column, Panel, ParcelLink, Two } from '../../kit/ui.js'
+import { madeColumn, reasonField, valueField } from './money.js'
 
 const badges = { waiting: 'warn', approved: 'good' }
 
@@ -32,10 +32,7 @@ const columns = onDone => [
       second=${row.waybill_number ? html`<${ParcelLink} waybill=${row.waybill_number} />` : row.invoice_no} />`,
   ),
   column(t('cash.amount'), row => companyMoney(row.amount), 'number'),
-  column(
-    t('payout.made_by'),
-    row => html`<${Two} first=${row.made_by} second=${html`<${Time} at=${row.made_at} />`} />`,
-  ),
+  madeColumn(),
   column(
     t('status'),
     row => html`<${Decision} of=${row} path=${`/ledger/correction/${row.correction_id}`} needs="approveCorrection"

@@ -6,11 +6,18 @@ import { companyMoney, named, smallest, t } from '../../kit/i18n.js'
 import { lineColumns } from '../../kit/money.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { Badge, Facts, Live, Panel, ParcelLink, Table, Time, useLive } from '../../kit/ui.js'
+import { Badge, column, Facts, Live, Panel, ParcelLink, Table, Time, Two, useLive } from '../../kit/ui.js'
 import { Statement } from './statement.js'
 
 export const reasonField = () => ({ name: 'reason', label: t('failures.reason'), required: true, maxlength: 500 })
 export const valueField = () => ({ name: 'value_reason', label: t('money.value_reason'), maxlength: 500 })
+
+/** Shows who made a row of a list, and when. */
+export const madeColumn = () =>
+  column(
+    t('payout.made_by'),
+    row => html`<${Two} first=${row.made_by} second=${html`<${Time} at=${row.made_at} />`} />`,
+  )
 
 /** Shows where the money of a parcel is, each of its lines, and the form to compensate for its loss. */
 export const ParcelMoney = ({ order }) => {

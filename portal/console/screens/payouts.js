@@ -4,7 +4,7 @@ import { FoldedForm, Form, usePost } from '../../kit/form.js'
 import { companyMoney, named, number, t } from '../../kit/i18n.js'
 import { html, useState } from '../../kit/preact.js'
 import { Badge, column, Facts, Live, Panel, Table, Time, Two, useLive } from '../../kit/ui.js'
-import { reasonField } from './money.js'
+import { madeColumn, reasonField } from './money.js'
 
 const kinds = { settled: 'good', failed: 'bad', made: 'warn', released: 'warn' }
 const State = ({ of }) => html`<${Badge} kind=${kinds[of.state] ?? 'neutral'}>${named('payout', of.state)}<//>
@@ -24,10 +24,7 @@ const batchColumns = () => [
   column(t('status'), row => html`<${State} of=${row} />`),
   column(t('menu.invoices'), row => number(row.invoices), 'number'),
   column(t('invoice.total'), row => companyMoney(row.total), 'number'),
-  column(
-    t('payout.made_by'),
-    row => html`<${Two} first=${row.made_by} second=${html`<${Time} at=${row.made_at} />`} />`,
-  ),
+  madeColumn(),
   column(t('invoice.reference'), row => row.bank_reference),
 ]
 
