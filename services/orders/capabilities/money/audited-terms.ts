@@ -14,7 +14,8 @@ const ofBusiness = ['goods']
 const ofCard = ['cod_fee_percent', 'cod_fee_min', 'return_fee', 'each_return_kg']
 
 const select = (object: string, columns: readonly string[], table: string) => `
-  select ${object} as object, jsonb_build_array(${columns.join(', ')}) as values from ${table} where tenant_id = $1`
+  select ${object} as object, json_build_object(${columns.map(column => `'${column}', ${column}`).join(', ')}) as values
+  from ${table} where tenant_id = $1`
 
 const termsSql = [
   select(`'company'`, ofCompany, 'tenants'),
@@ -25,12 +26,8 @@ const termsSql = [
 
 interface Terms {
   readonly object: string
-  readonly values: readonly unknown[]
+  readonly values: Readonly<Record<string, unknown>>
 }
-
-const columnsByNoun = { company: ofCompany, merchant: ofMerchant, business: ofBusiness, rate: ofCard }
-const columnsOf = (object: string): readonly string[] =>
-  columnsByNoun[object.split(' ')[0] as keyof typeof columnsByNoun]
 
 /**
  * Reads the terms before a company file changes them. The function that it returns lists what changed, such as
@@ -42,8 +39,8 @@ export const watchTerms = async (tx: Tx, tenant: string) => {
   return async (): Promise<string[]> =>
     [...(await read())].flatMap(([object, values]) => {
       const old = before.get(object)
-      return columnsOf(object).flatMap((column, index) => {
-        const [from, to] = [old?.[index] ?? '-', values[index] ?? '-'].map(String)
+      return Object.entries(values).flatMap(([column, value]) => {
+        const [from, to] = [old?.[column] ?? '-', value ?? '-'].map(String)
         return old && from !== to ? [`${object} ${column}: ${from} -> ${to}`] : []
       })
     })
