@@ -105,8 +105,8 @@ const authorizeUrl = (changes: Record<string, string | undefined> = {}) => {
   )
   return `${resource}/authorize?${new URLSearchParams(fields)}`
 }
-const newCode = async (decision: object = {}): Promise<string> =>
-  new URL((await decide(authorizeUrl(), decision)).body.data.url).searchParams.get('code') ?? ''
+const newCode = async (decision: object = {}, token = ownerToken): Promise<string> =>
+  new URL((await decide(authorizeUrl(), decision, { token })).body.data.url).searchParams.get('code') ?? ''
 const exchange = (code: string, changes: Record<string, string> = {}) =>
   post('token', {
     grant_type: 'authorization_code',
@@ -200,6 +200,39 @@ t.test("a deactivated person's agents are out within five seconds", async t => {
   await delay(3_200)
   t.equal((await callTools(access_token)).status, 401)
   t.match(await refresh(refresh_token, { client_id: memory.information?.client_id ?? '' }), invalidGrant)
+})
+
+t.test('agents end with the role or the account of the owner who allowed them, and do not come back', async t => {
+  const person = { name: 'Kamal Dias', email: 'kamal@example.com', role: 'owner', password: 'kamal-the-owner' }
+  const { id } = (await send('POST', `${merchant}/person`, person, { token: ownerToken })).body.data
+  const change = (body: object) => send('PATCH', `${merchant}/person/${id}`, body, { token: ownerToken })
+  const find = async () =>
+    (await rows('select token_id, revoked_at from tokens where person_id = $1 and not from_login', [id]))[0] ?? {}
+  for (const [ending, restoring] of [
+    [{ role: 'clerk' }, { role: 'owner' }],
+    [{ is_active: false }, { is_active: true }],
+  ] as const) {
+    const token = await logIn(person.email, person.password)
+    const { memory } = await dance(t, {}, { token })
+    const late = await newCode({}, token)
+    const { access_token = '', refresh_token = '' } = memory.kept ?? {}
+    t.equal((await callTools(access_token)).status, 200)
+    await change(ending)
+    const { token_id, revoked_at } = await find()
+    t.ok(revoked_at, 'the list of tokens and the audit show the end')
+    t.match(await rows(`select from audit where action = 'token.revoked' and object_id = $1`, [token_id]), [{}])
+    t.match(await exchange(late), invalidGrant, 'a code from before')
+    await change(restoring)
+    await delay(3_200)
+    t.equal((await callTools(access_token)).status, 401)
+    t.match(await refresh(refresh_token, { client_id: memory.information?.client_id ?? '' }), invalidGrant)
+    await rows('delete from tokens where token_id = $1', [token_id])
+  }
+  const code = await newCode({}, await logIn(person.email, person.password))
+  const { access_token = '', refresh_token = '' } = (await exchange(code)).body
+  await rows(`update merchant_people set role = 'clerk' where person_id = $1`, [id])
+  t.match(await refresh(refresh_token), invalidGrant)
+  t.equal((await callTools(access_token)).status, 401, 'of a clerk from before this rule')
 })
 
 t.test(

@@ -20,11 +20,12 @@ export const createWebTokens = (seals: Seals) => ({
     await lockTenant(tx, tenant)
     const id = `tok_${hashToken(form.code ?? '').toString('base64url', 0, 9)}`
     if ((await end(tx, tenant, id, code.merchantId)) || !isRight(code, form)) return undefined
+    const [person] = await tx.rows<{ name: string }>(ownerSql, [tenant, code.personId])
+    if (code.personId && !person) return undefined
     const { token, hash } = newToken()
     const refresh_token = seals.seal('refresh', tenant, { token_id: id })
     const holder = [tenant, id, hash, code.merchantId, code.personId, code.name, listToolOperations(code.may_book)]
     await tx.client.query(addSql, [...holder, hashToken(code.client_id), hashToken(refresh_token), code.days])
-    const [person] = await tx.rows<{ name: string }>(personSql, [tenant, code.personId])
     const name = nameActor(code.merchantId, person)
     await audit(tx, tenant, { kind: 'merchant', name, tokenId: id }, 'token.created', id)
     return { token, refresh_token, seconds: 3600, may_book: code.may_book }
@@ -70,7 +71,10 @@ const isRight = (code: Sealed['code'], { client_id, code_verifier = '', ...form 
   code.challenge === hash('sha256', code_verifier, 'base64url') &&
   code.ends_at > Date.now()
 
-const personSql = 'select name from merchant_people where tenant_id = $1 and person_id = $2::bigint'
+/** Keeps the person from changing: who ends their agents afterwards sees this one. */
+const ownerSql = `
+  select name from merchant_people
+  where tenant_id = $1 and person_id = $2::bigint and is_active and role = 'owner' for share`
 const addSql = `
   insert into tokens (tenant_id, token_id, hash, merchant_id, person_id, name, operations, client_hash, refresh_hash,
     expires_at, refreshed_until)
@@ -85,14 +89,14 @@ interface Refreshed {
   readonly seconds: number
 }
 
-/** Finds the token of an active merchant and person, and keeps it from changing. */
+/** Finds the token of an active merchant and owner, and keeps it from changing. */
 const findSql = `
   select tokens.merchant_id, refresh_hash, operations, least(refreshed_until, now() + interval '1 hour') as until,
     extract(epoch from least(refreshed_until - now(), interval '1 hour'))::int as seconds
   from tokens join merchants on merchants.tenant_id = $1 and merchants.merchant_id = tokens.merchant_id
   left join merchant_people person on person.tenant_id = $1 and person.person_id = tokens.person_id
   where tokens.tenant_id = $1 and token_id = $2 and client_hash = $3 and revoked_at is null and refreshed_until > now()
-    and merchants.is_active and (tokens.person_id is null or person.is_active)
+    and merchants.is_active and (tokens.person_id is null or person.is_active and person.role = 'owner')
   for update of tokens`
 const refreshSql = `
   update tokens set hash = $3, refresh_hash = $4, expires_at = $5 where tenant_id = $1 and token_id = $2`

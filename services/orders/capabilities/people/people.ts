@@ -4,7 +4,7 @@ import { lockTenant, query } from '@courier/shared/postgres/database.ts'
 import { type Selectable, sql } from 'kysely'
 import type { Merchant } from '../../core/access/merchant.ts'
 import { findMerchantLogin, type PersonRole } from '../../core/access/queries.ts'
-import { type OnDeactivated, revokeLogins } from '../../core/access/tokens.ts'
+import { type OnDeactivated, revokeAgents, revokeLogins } from '../../core/access/tokens.ts'
 import type { Tables, Tx } from '../../core/database/tables.ts'
 
 /** Limits the people that a merchant may have, including deactivated ones. */
@@ -49,7 +49,10 @@ const refuseTaken = async (tx: Tx, tenant: string, email: string): Promise<void>
 
 type PersonChange = { role?: PersonRole; is_active?: boolean; password_hash?: string }
 
-/** Changes a person; a new password or a deactivation ends the sessions. undefined: the merchant has no such person. */
+/**
+ * Changes a person; a new password or a deactivation ends the sessions, and agents end with an owner's role or account.
+ * undefined: the merchant has no such person.
+ */
 export const changePerson = async (
   tx: Tx,
   merchant: Merchant,
@@ -73,6 +76,7 @@ export const changePerson = async (
     ...Object.keys(change).map(field => nameChange(field, changed)),
   ])
   if (!changed.is_active || password_hash !== undefined) await revokeLogins(tx, tenant, 'person_id', [id], actor)
+  if (!changed.is_active || role === 'clerk') await revokeAgents(tx, tenant, id, actor)
   if (!changed.is_active) await onDeactivated(tx, tenant, 'person_id', id)
   return changed
 }

@@ -55,7 +55,10 @@ export const createTokenReader = (pool: pg.Pool) => rememberCallers<Caller>(pool
 export const findCallers = (tx: AnyTransaction, tenant: string, hashes: readonly Buffer[]) =>
   findLiveTokens<Caller>(tx, tenant, hashes, callerSql)
 
-/** Leaves out deactivated holders. Rows of staff from before a person could have several roles have only `role`. */
+/**
+ * Leaves out deactivated holders, and agents of people who may allow none. Rows of staff from before a person could
+ * have several roles have only `role`.
+ */
 const callerSql = {
   columns: sql`
     tokens.merchant_id as "merchantId", tokens.staff_id as "staffId", from_login as "isFromLogin", operations,
@@ -67,7 +70,7 @@ const callerSql = {
     left join staff on staff.tenant_id = tokens.tenant_id and staff.staff_id = tokens.staff_id
     left join merchant_people person on person.tenant_id = tokens.tenant_id and person.person_id = tokens.person_id`,
   condition: sql`(tokens.merchant_id is null or merchant.is_active) and (tokens.staff_id is null or staff.is_active)
-    and (tokens.person_id is null or person.is_active)`,
+    and (tokens.person_id is null or person.is_active and (from_login or person.role = 'owner'))`,
 }
 
 /** Revokes the live tokens from logins of these merchants' accounts, members of staff or merchants' people. */
@@ -85,6 +88,15 @@ export const revokeLogins = async (
   const tokens = ended.map(({ token_id }) => token_id)
   await audit(tx, tenant, by, 'token.revoked', tokens)
   return ended
+}
+
+/** Revokes the live tokens of the agents that a merchant's person allowed. */
+export const revokeAgents = async (tx: Tx, tenant: string, personId: string, by: Actor): Promise<void> => {
+  const ended = await query<{ id: string }>(tx)`
+    update tokens set revoked_at = now() where tenant_id = ${tenant} and person_id = ${personId} and not from_login
+      and revoked_at is null returning token_id as id`
+  const ids = ended.map(({ id }) => id)
+  await audit(tx, tenant, by, 'token.revoked', ids)
 }
 
 /** Ends, in the transaction that deactivates a person, what else would let them in once they are active again. */
