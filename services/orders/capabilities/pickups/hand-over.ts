@@ -47,12 +47,19 @@ const endSql = `
   update pickups set state = $3, ended_at = now(), ended_by = $4, reason = $5
   where tenant_id = $1 and pickup_id = $2::bigint`
 
+const daySql = `
+  select time_zone, $2::date > (now() at time zone time_zone)::date as is_early from tenants where tenant_id = $1`
+
+/** Ends an open pickup, whose local day has begun, without parcels. */
 export const missPickup = async (
   tx: Tx,
   { tenant, id, by, body }: Call<Static<typeof Miss>>,
 ): Promise<Acted<Pickup>> => {
   const pickup = await lockOpen(tx, tenant, id)
   if ('kind' in pickup) return pickup
+  const [day] = await tx.rows<{ time_zone: string; is_early: boolean }>(daySql, [tenant, pickup.day])
+  const when = `from then on, in ${day?.time_zone}, it can be missed.`
+  if (day?.is_early) return refuse('pickup', `The day of the pickup is ${pickup.day}: ${when}`)
   await tx.client.query(endSql, [tenant, id, 'missed', by.name, body.reason])
   return finish(tx, tenant, id, 'missed')
 }

@@ -220,7 +220,7 @@ t.test('a set of statuses without key_6 asks for the status', async t => {
 
 t.test('the feed tells each step, and a missed pickup its reason', async t => {
   const { next_cursor: cursor } = (await get('/order/changes?cursor=now')).body
-  const { id, day } = (await ask({ parcels: 2 })).body.data
+  const { id, day } = (await ask({ parcels: 2, day: today })).body.data
   await staffPost(`/pickup/${id}/assign`, { rider: nimal.name })
   t.match((await staffPost(`/pickup/${id}/assign`, { rider: nimal.name })).body.data.rider, { name: nimal.name })
   t.equal((await get(`/pickup/${id}/receipt`)).status, 404)
@@ -238,6 +238,22 @@ t.test('the feed tells each step, and a missed pickup its reason', async t => {
   t.equal(data.length, 3)
   t.match((await staffGet(`/pickup?state=missed&day=${day}&city_id=1500`)).body.data, [{ id }])
   t.strictSame((await staffGet(`/pickup?state=missed&day=${day}&city_id=2100`)).body.data, [])
+})
+
+t.test("a pickup cannot be missed before its day has come, by the company's own time", async t => {
+  const moveTo = (zone: string) => rows('update tenants set time_zone = $2 where tenant_id = $1', [tenant, zone])
+  t.teardown(() => moveTo('Asia/Colombo'))
+  // Its day begins 26 hours before that of the other zone.
+  await moveTo('Pacific/Kiritimati')
+  const { id, day } = (await ask({ parcels: 1, day: (await readFacts()).today })).body.data
+  await moveTo('Etc/GMT+12')
+  t.match(await staffPost(`/pickup/${id}/missed`, { reason: 'Closed' }), {
+    status: 422,
+    body: { errors: { pickup: [`The day of the pickup is ${day}: from then on, in Etc/GMT+12, it can be missed.`] } },
+  })
+  t.match(await readPickup(id), { state: 'open', reason: null })
+  await moveTo('Pacific/Kiritimati')
+  t.match(await staffPost(`/pickup/${id}/missed`, { reason: 'Closed' }), { status: 200 })
 })
 
 t.test('pickup and cancel, edit, confirm later: the parcel that left is said, and cannot be scanned', async t => {
@@ -290,7 +306,7 @@ t.test('pickup, a rider, and the rider leaves: the pickup shows it and gets anot
 
 t.test('two members of staff end a pickup at once: one does', async t => {
   const waybills = await confirm(2)
-  const { id } = (await ask({ waybill_numbers: waybills })).body.data
+  const { id } = (await ask({ waybill_numbers: waybills, day: today })).body.data
   const ends = await Promise.all([
     ...[0, 1, 2].map(() => staffPost(`/pickup/${id}/done`, { waybill_numbers: waybills })),
     staffPost(`/pickup/${id}/missed`, { reason: 'Closed' }),
@@ -301,12 +317,15 @@ t.test('two members of staff end a pickup at once: one does', async t => {
 })
 
 t.test('pickups that ended and closed messages are deleted after 400 days; open ones stay', async t => {
-  const pickups = []
-  for (const _ of [0, 1, 2]) pickups.push((await ask({ parcels: 1 })).body.data.id)
+  const pickups: number[] = []
+  for (const ends of [true, true, false]) {
+    const { id } = (await ask({ parcels: 1, day: today })).body.data
+    pickups.push(id)
+    if (ends) await staffPost(`/pickup/${id}/missed`, { reason: 'Closed' })
+  }
   const tickets = []
   for (const subject of ['old', 'new', 'open'])
     tickets.push((await post('/ticket', { ticket_type_id: 2, subject })).body.data.id)
-  for (const id of pickups.slice(0, 2)) await staffPost(`/pickup/${id}/missed`, { reason: 'Closed' })
   for (const id of tickets.slice(0, 2)) await staffPost(`/ticket/${id}/close`, {})
   await rows(`update pickups set ended_at = now() - interval '401 days' where pickup_id = $1`, pickups.slice(0, 1))
   await rows(`update tickets set closed_at = now() - interval '401 days' where ticket_id = $1`, tickets.slice(0, 1))
