@@ -1,9 +1,8 @@
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import { cloneDatabase, share, type Teardown } from '../../../dev/test-database.ts'
 import type { Tx } from '../core/database/tables.ts'
-import { applyTenant } from '../core/provisioning/apply.ts'
 import type { TenantFile } from '../core/provisioning/tenant-file.ts'
-import { companyFile, createCallers, startApplication } from './build.ts'
+import { applyFile, createCallers, startApplication } from './build.ts'
 import { tenantFile } from './tenant.ts'
 
 const shareApplication = share(async end => {
@@ -24,7 +23,7 @@ export const buildTenant = async (t: Teardown, { file = tenantFile() }: { file?:
   const { app, pool, owner } = await shareApplication(t)
   const tenant = `demo-${++count}`
   const rename = (named: TenantFile): TenantFile => ({ ...named, tenant: { ...named.tenant, id: tenant } })
-  const apply = (changed: TenantFile) => applyTenant(pool, rename(changed), false, { companyFile })
+  const apply = (changed: TenantFile) => applyFile(pool, rename(changed))
   await apply(file)
   /** Returns the tenant's rows: row-level security hides those of other tests. */
   const rows = (text: string, values: unknown[] = []) =>

@@ -15,6 +15,7 @@ import {
 import { createOrders, type OrdersOptions } from '../app.ts'
 import { capabilities, createCompanyFile } from '../capabilities.ts'
 import type { Capabilities } from '../capability.ts'
+import { createPasswordCheck, hashPassword, type Passwords } from '../core/access/passwords.ts'
 import { createTokenFor } from '../core/access/token-commands.ts'
 import { applyTenant } from '../core/provisioning/apply.ts'
 import type { TenantFile } from '../core/provisioning/tenant-file.ts'
@@ -46,6 +47,20 @@ const loaded: Capabilities = chosenCapabilities === 'all' ? allCapabilities : ne
 
 /** Describes the company file of the capabilities that the running test loads. */
 export const companyFile = createCompanyFile(loaded)
+
+const hashes = new Map<string, Promise<string>>()
+/** Hashes each password once in a process, since that is slow on purpose. */
+const passwords: Passwords = {
+  hash: password => {
+    const hash = hashes.get(password) ?? hashPassword(password)
+    hashes.set(password, hash)
+    return hash
+  },
+  isCorrect: createPasswordCheck(),
+}
+
+/** Brings a tenant to the state of a file. */
+export const applyFile = (pool: pg.Pool, file: TenantFile) => applyTenant(pool, file, false, { companyFile, passwords })
 
 /** Creates the application's own pool, for the database at that URL. */
 type PoolOf = (url: string) => Promise<pg.Pool>
@@ -109,7 +124,7 @@ export const build = async (
   const demo = found && (await cloneDemo(t, chosenCapabilities, found))
   const database = demo ?? (await cloneDatabase(t, 'orders'))
   const application = await startApplication(t, database, options)
-  const apply = (changed: TenantFile) => applyTenant(application.pool, changed, false, { companyFile })
+  const apply = (changed: TenantFile) => applyFile(application.pool, changed)
   if (!demo) await apply(file)
   /** Returns rows of all tenants, as the superuser sees them. */
   const rows = async (text: string, values: unknown[] = []) => {

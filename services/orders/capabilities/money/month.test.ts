@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { findContradictions, readCsv, readPages } from '../../test/expect-books.ts'
 import { readPdf } from '../../test/read-pdf.ts'
 import { Books, type Charges, percentOf } from './test/model.ts'
-import { startTwo, terms } from './test/two-documents.ts'
+import { startTwoAlone, terms } from './test/two-documents.ts'
 
 // Plays a month of merchants, and compares each number of each paper, in JSON, CSV and PDF, with a model of its own.
 // Amounts of the model are whole numbers of the smallest unit of the currency.
@@ -33,7 +33,7 @@ const chargesOf = (row: Row) => taxableOf(row) + row.tax
 const netOf = (row: Row) => row.paid - row.withheld - chargesOf(row)
 
 const start = async (t: Test, currency: string, merchants: number) => {
-  const fixture = await startTwo(t, { currency, merchants, apart: [1] })
+  const fixture = await startTwoAlone(t, { currency, merchants, apart: [1] })
   const { post, deliver, giveBack, rows, second } = fixture
   const decimals = findDecimals(currency)
   const unit = 10 ** decimals

@@ -15,6 +15,12 @@ export const hashPassword = async (password: string): Promise<string> => {
   return `argon2id$${salt.toString('base64url')}$${(await derive(password, salt)).toString('base64url')}`
 }
 
+/** Hashes passwords and compares them with stored hashes, or remembers both. */
+export interface Passwords {
+  readonly hash: typeof hashPassword
+  readonly isCorrect: typeof isPassword
+}
+
 /** Returns a hash that no password has, for people who have yet to set one or sign in by other means. */
 export const matchNoPassword = (): string =>
   `argon2id$${randomBytes(16).toString('base64url')}$${randomBytes(32).toString('base64url')}`

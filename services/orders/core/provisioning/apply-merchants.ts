@@ -5,7 +5,7 @@ import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { inTenant, query } from '@courier/shared/postgres/database.ts'
 import type { Selectable } from 'kysely'
 import type pg from 'pg'
-import { hashPassword, isPassword } from '../access/passwords.ts'
+import { hashPassword, isPassword, type Passwords } from '../access/passwords.ts'
 import { findPeople } from '../access/queries.ts'
 import { revokeLogins } from '../access/tokens.ts'
 import type { Tables, Tx } from '../database/tables.ts'
@@ -43,12 +43,16 @@ const findStored = (tx: Tx, tenant: string) => query<Stored>(tx)`select * from m
  * Returns the password hash of each merchant of the file, by e-mail address. Hashing is slow on purpose, so it runs
  * before the transaction. A stored hash that matches the password is kept: a new one would count as a change.
  */
-export const hashPasswords = async (pool: pg.Pool, { tenant, merchants }: MerchantsFile) => {
+export const hashPasswords = async (
+  pool: pg.Pool,
+  { tenant, merchants }: MerchantsFile,
+  { hash: hashOf, isCorrect }: Passwords = { hash: hashPassword, isCorrect: isPassword },
+) => {
   const stored = await inTenant(pool, tenant.id, (tx: Tx) => findStored(tx, tenant.id))
   const wanted = matchMerchants(merchants, stored).map(async ({ entry: { password }, email, row }) => {
     const hash = row?.password_hash
-    const isKept = hash !== undefined && (password === undefined || (await isPassword(password, hash)))
-    return [email, isKept ? hash : await hashPassword(password ?? '')] as const
+    const isKept = hash !== undefined && (password === undefined || (await isCorrect(password, hash)))
+    return [email, isKept ? hash : await hashOf(password ?? '')] as const
   })
   return new Map(await Promise.all(wanted))
 }

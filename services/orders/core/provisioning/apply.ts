@@ -6,6 +6,7 @@ import { inTenant, lockTenant, query } from '@courier/shared/postgres/database.t
 import { forgottenMilliseconds } from '@courier/shared/postgres/token-holders.ts'
 import { warnUnprintable } from '@courier/shared/printable.ts'
 import type pg from 'pg'
+import type { Passwords } from '../access/passwords.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { keepFirstKey } from '../tracking/tracking-keys.ts'
@@ -21,6 +22,7 @@ interface ApplyOptions {
   readonly companyFile?: CompanyParts
   readonly by?: Actor
   readonly reread?: (tx: Tx) => Promise<TenantFile | MerchantsFile>
+  readonly passwords?: Passwords
 }
 
 /**
@@ -33,9 +35,9 @@ export const applyTenant = async (
   pool: pg.Pool,
   given: TenantFile | MerchantsFile,
   dryRun: boolean,
-  { companyFile: parts = coreFile, by = operator(), reread = async () => given }: ApplyOptions = {},
+  { companyFile: parts = coreFile, by = operator(), reread = async () => given, passwords }: ApplyOptions = {},
 ): Promise<Applied> => {
-  const hashes = await hashPasswords(pool, given)
+  const hashes = await hashPasswords(pool, given, passwords)
   const result = await inTenant<Tables, Applied>(
     pool,
     given.tenant.id,

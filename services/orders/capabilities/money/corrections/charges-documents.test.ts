@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert'
 import t, { type Test } from 'tap'
 import { findContradictions } from '../../../test/expect-books.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { preparePayer } from '../../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
@@ -16,8 +16,8 @@ const start = async (t: Test, money: object = {}) => {
   const [card] = file.rate_cards
   const rates = card?.rates.map(rate => ({ ...rate, first_kg: 450, each_extra_kg: 90 })) ?? []
   Object.assign(card ?? {}, { rates, cod_fee_percent: 1, cod_fee_min: 20, return_fee: 150, each_return_kg: 25 })
-  const fixture = await ordersFixture(t, { file })
-  const { make, move, request, staffOf, staffGet, pool } = fixture
+  const fixture = await tenantFixture(t, { file })
+  const { tenant, make, move, request, staffOf, staffGet, pool } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const { today, shop } = await fixture.readFacts()
   const pay = await preparePayer(fixture)
@@ -74,7 +74,7 @@ const start = async (t: Test, money: object = {}) => {
     return documents
   }
   t.afterEach(async () => {
-    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+    deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
     deepStrictEqual(await findContradictions(fixture, '2020-01-01', today), [])
     const { accounts } = (await staffGet(`/ledger/trial-balance?day=${today}&limit=100`)).body.data
     const seen = accounts.map(({ account, debit, credit }: Record<string, number>) => [

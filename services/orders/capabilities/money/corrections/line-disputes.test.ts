@@ -1,15 +1,15 @@
 import { deepStrictEqual } from 'node:assert'
 import t, { type Test } from 'tap'
 import { findContradictions } from '../../../test/expect-books.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
 
 const start = async (t: Test, documents: 'one' | 'two', money = {}) => {
   const settings = { objection_hours: 0, payable_when: 'delivered', documents, ...money }
   const file = { ...tenantFile({ tax_percent: 18, tax_number: 'VAT 101', money: settings }), statuses: shortStatuses }
-  const fixture = await ordersFixture(t, { file })
-  const { make, makeOfBooks, move, request, staffOf, get, pool } = fixture
+  const fixture = await tenantFixture(t, { file })
+  const { tenant, make, makeOfBooks, move, request, staffOf, get, pool } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const { today, shop, books } = await fixture.readFacts()
   const must = async (path: string, body: object = {}, token = clerk) => {
@@ -40,7 +40,7 @@ const start = async (t: Test, documents: 'one' | 'two', money = {}) => {
   const read = async (no: string) => (await get(`/invoice/${no}`)).body.data
   const balance = async () => (await get('/balance')).body.data
   t.teardown(async () => {
-    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+    deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
     deepStrictEqual(await findContradictions(fixture, '2020-01-01', today), [])
   })
   return {
@@ -61,14 +61,14 @@ const start = async (t: Test, documents: 'one' | 'two', money = {}) => {
 }
 
 t.test('a merchant disputes a line without a parcel, alone or beside parcels', async t => {
-  const { must, writeOff, deliver, invoice, dispute, read, balance, staffGet, today, books, makeOfBooks, rows } =
+  const { must, writeOff, deliver, invoice, dispute, read, balance, staffGet, today, shop, books, makeOfBooks, rows } =
     await start(t, 'one')
   const [waybill] = await deliver([2500, 1000])
   await deliver([5000], makeOfBooks, 96_000_000)
   for (const [merchant, amount] of [
-    [1, -300],
+    [shop, -300],
     [books, -70],
-    [1, -40],
+    [shop, -40],
   ] as const)
     await writeOff(merchant, amount)
   const [{ invoice_no: no, total }] = await invoice()
@@ -104,7 +104,7 @@ t.test('a merchant disputes a line without a parcel, alone or beside parcels', a
       { waybill_number: waybill, line_no: null, amount: 1969 },
     ],
   )
-  const { data: entries } = (await staffGet(`/ledger/journal?from=${today}&to=${today}&account=held:1`)).body
+  const { data: entries } = (await staffGet(`/ledger/journal?from=${today}&to=${today}&account=held:${shop}`)).body
   const { credit_note_no } = (await read(no)).versions.at(-1)
   for (const entry of entries) t.match(entry, { kind: 'disputed', document: credit_note_no })
   t.equal(entries.length, 3)
@@ -128,7 +128,9 @@ t.test('a merchant disputes a line without a parcel, alone or beside parcels', a
 })
 
 t.test('disputed charges of a tax invoice are paid with its remittance, and the tax invoice stays', async t => {
-  const { must, deliver, invoice, dispute, read, balance, second } = await start(t, 'two', { four_eyes: true })
+  const { must, deliver, invoice, dispute, read, balance, second, staffGet } = await start(t, 'two', {
+    four_eyes: true,
+  })
   const [paid, unpaid] = await deliver([2500, 0])
   const [{ invoice_no: taxNo }, { invoice_no: no, total }] = await invoice()
   t.equal(total, 2500 - 2 * 531)
@@ -145,7 +147,8 @@ t.test('disputed charges of a tax invoice are paid with its remittance, and the 
   await must(`/invoice/${taxNo}/dispute/settle`, { waybill_numbers: [unpaid], reason: 'Delivered' })
   await must(`/invoice/${taxNo}/dispute/settle`, { waybill_numbers: [paid], delivery: 225, reason: 'Too much' })
   t.match(await balance(), { held: 0 })
-  const [waiting] = (await must('/ledger/correction/1/approve', {}, second).then(each => [each])) as object[]
+  const [{ correction_id }] = (await staffGet('/ledger/correction')).body.data
+  const waiting = await must(`/ledger/correction/${correction_id}/approve`, {}, second)
   t.match(waiting, { kind: 'charges', waybill_number: paid, amount: 265.5, state: 'approved' })
   await must(`/invoice/${no}/approve`, {}, second)
   const [note] = await invoice()

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { connectTo } from '../../../../../dev/test-database.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { ordersFixture, tenantFixture } from '../../../test/orders-fixture.ts'
 import { preparePayer } from '../../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
@@ -305,7 +305,7 @@ t.test('invoices', async t => {
 
 t.test('the merchant sees no draft, even after it is cancelled', async t => {
   const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses: shortStatuses }
-  const { make, move, request, staffOf, staffGet, get, readFacts } = await ordersFixture(t, { file })
+  const { make, move, request, staffOf, staffGet, get, readFacts } = await tenantFixture(t, { file })
   const token = await staffOf('Chamari')
   const { today } = await readFacts()
   const post = async (path: string, body: object) =>
@@ -327,7 +327,7 @@ t.test('the merchant sees no draft, even after it is cancelled', async t => {
 
 t.test('an invoice takes both a delivery that was taken back and its reversal, or neither', async t => {
   const money = { payable_when: 'delivered', payable_after_days: 1 } as const
-  const { make, move, request, staffOf, get, rows } = await ordersFixture(t, {
+  const { make, move, request, staffOf, get, rows } = await tenantFixture(t, {
     file: { ...tenantFile({ money }), statuses: shortStatuses },
   })
   const token = await staffOf('Chamari')
@@ -359,7 +359,7 @@ t.test('an invoice takes both a delivery that was taken back and its reversal, o
 
 t.test('an invoice of past days leaves out what was disputed or taken back since', async t => {
   const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses: shortStatuses }
-  const { make, move, request, staffOf, rows, pool, readFacts } = await ordersFixture(t, { file })
+  const { make, move, request, staffOf, rows, pool, tenant, readFacts } = await tenantFixture(t, { file })
   const token = await staffOf('Chamari')
   const { today } = await readFacts()
   const [{ yesterday }] = await rows(`select ($1::date - 1)::text as yesterday`, [today])
@@ -383,7 +383,7 @@ t.test('an invoice of past days leaves out what was disputed or taken back since
     return () => post(`/invoice/${no}/dispute/settle`, body)
   }
   t.afterEach(async () => {
-    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+    deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   })
 
   t.test('a parcel in dispute waits until the dispute is settled', async t => {
@@ -417,7 +417,7 @@ t.test('the company file says when and how merchants are paid', async t => {
   } as const
   const file = { ...tenantFile({ money }), statuses: shortStatuses }
   Object.assign(file.merchants[0] ?? {}, { charges_apart: true })
-  const { make, move, request, staffOf, staffGet, rows } = await ordersFixture(t, { file })
+  const { make, move, request, staffOf, staffGet, rows } = await tenantFixture(t, { file })
   await make(['DM92100001'], { initial_status_key: 'key_2', cod: 1000, weight: 1 })
   t.equal((await move(['DM92100001'], 'key_13', { collected_by: 'Nimal' })).status, 200)
   t.match((await staffGet('/cash')).body.data, { ceiling: 500, people: [{ name: 'Nimal', above_ceiling: true }] })
@@ -432,7 +432,7 @@ t.test('the company file says when and how merchants are paid', async t => {
 
 t.test('an invoice is a PDF with its lines on several pages, in the scripts of the names', async t => {
   const file = { ...tenantFile({ money: { payable_when: 'delivered' } }), statuses: shortStatuses }
-  const { make, move, request, staffOf, rows, app, token, booksToken } = await ordersFixture(t, { file })
+  const { make, move, request, staffOf, rows, app, tenant, token, booksToken } = await tenantFixture(t, { file })
   await rows(`update merchants set name = 'නිමාලි පොත් හල தமிழ் கடை' where email = 'shop@example.com'`)
   const waybills = Array.from({ length: 70 }, (_, n) => `DM9209${String(n).padStart(4, '0')}`)
   await make(waybills, { initial_status_key: 'key_2', cod: 1000, weight: 1 })
@@ -444,7 +444,7 @@ t.test('an invoice is a PDF with its lines on several pages, in the scripts of t
   const readPdf = (path: string, as: string) =>
     app.inject({
       url: `${path}/invoice/${no}?format=pdf`,
-      headers: { 'x-tenant': 'demo', authorization: `Bearer ${as}` },
+      headers: { 'x-tenant': tenant, authorization: `Bearer ${as}` },
     })
   const merchant = '/api/public/merchant'
   t.equal((await readPdf(merchant, token)).statusCode, 404, 'the merchant sees no draft')

@@ -5,7 +5,7 @@ import { connectTo } from '../../../../../dev/test-database.ts'
 import { findContradictions } from '../../../test/expect-books.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
 import { startService } from '../test/service.ts'
-import { startTwo } from '../test/two-documents.ts'
+import { startTwoAlone } from '../test/two-documents.ts'
 
 // Issues and pays documents of the same merchants by eight connections at once, and through kills of the service.
 
@@ -25,7 +25,7 @@ type Send = (
 
 /** Starts a company of three shops, of which the second pays its charges itself. */
 const start = async (t: Test) => {
-  const fixture = await startTwo(t, { merchants: 3, apart: [1] })
+  const fixture = await startTwoAlone(t, { merchants: 3, apart: [1] })
   const { staffOf, request, rows, deliver, giveBack, post, second, today } = fixture
   const tokens = { clerk: await staffOf('Chamari'), second }
   const inProcess: Send = async (method, path, body, who = 'clerk') => {

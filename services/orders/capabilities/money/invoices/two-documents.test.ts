@@ -81,11 +81,13 @@ t.test('a merchant that pays its charges itself gets its COD whole; the balance 
 })
 
 t.test('a merchant that is exempt or zero-rated pays no tax on charges from then on', async t => {
-  const { deliver, giveBack, make, post, read, readSchedule, rows } = await startTwo(t)
+  const { deliver, giveBack, make, post, read, readSchedule, readFacts, rows } = await startTwo(t)
+  const { shop } = await readFacts()
+  const setTaxStatus = (to: string) => rows('update merchants set tax_status = $1 where merchant_id = $2', [to, shop])
   await deliver(0, 1000)
-  await rows(`update merchants set tax_status = 'exempt' where merchant_id = 1`)
+  await setTaxStatus('exempt')
   await deliver(0, 1000)
-  await rows(`update merchants set tax_status = 'zero_rated' where merchant_id = 1`)
+  await setTaxStatus('zero_rated')
   await giveBack(0)
   const [invoice] = await make()
   t.match(await read(invoice.id), {
@@ -167,22 +169,22 @@ t.test('what changes charges after the issue is a credit note', async t => {
 })
 
 t.test('a company changes over between two invoices; the earlier ones keep their lines and bytes', async t => {
-  const { deliver, make, post, read, apply, file, app, token, refused } = await startTwo(t, {
+  const { deliver, make, post, read, apply, file, app, tenant, token, refused } = await startTwo(t, {
     money: { documents: 'one' },
   })
   await deliver(0, 1000)
   const [one] = await make()
   const { invoice_no: no } = await post(`/invoice/${one.id}/submit`)
   const readBytes = async () => {
-    const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo' }
+    const headers = { authorization: `Bearer ${token}`, 'x-tenant': tenant }
     return (await app.inject({ url: `/api/public/merchant/invoice/${no}?format=pdf`, headers })).rawPayload.toString(
       'base64',
     )
   }
   const [bytes, before] = [await readBytes(), await read(no)]
   await deliver(0, 2000)
-  const tenant = { ...file.tenant, money: { payable_when: 'delivered', objection_hours: 0 } }
-  t.equal((await apply({ ...file, tenant } as typeof file)).kind, 'applied')
+  const money = { payable_when: 'delivered', objection_hours: 0 }
+  t.equal((await apply({ ...file, tenant: { ...file.tenant, money } } as typeof file)).kind, 'applied')
   t.match(await make(), [
     { document: 'tax_invoice', charges_due: 554.6 },
     { document: 'remittance', total: 1960 - 554.6 },

@@ -1,6 +1,7 @@
 import { deepStrictEqual } from 'node:assert'
 import type { Test } from 'tap'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import type { TenantFile } from '../../../core/provisioning/tenant-file.ts'
+import { ordersFixture, tenantFixture } from '../../../test/orders-fixture.ts'
 import { preparePayer } from '../../../test/payer.ts'
 import { order, shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
@@ -15,10 +16,24 @@ export const terms = {
   withholdingPercent: 200,
 }
 
-/** Builds a company with a tax number and some merchants, whose documents are two. */
-export const startTwo = async (
+/** Builds a company with a tax number and some merchants, whose documents are two. It is a tenant of its own. */
+export const startTwo = (t: Test, company: Company = {}) => start(t, company, tenantFixture)
+
+/** Builds the same company in a database of its own. */
+export const startTwoAlone = (t: Test, company: Company = {}) => start(t, company, ordersFixture)
+
+interface Company {
+  currency?: string
+  merchants?: number
+  money?: object
+  /** Lists the merchants that pay their charges themselves. */
+  apart?: number[]
+}
+
+const start = async <Fixture extends Awaited<ReturnType<typeof tenantFixture>>>(
   t: Test,
-  { currency = 'LKR', merchants = 2, money = {}, apart = [] as number[] } = {},
+  { currency = 'LKR', merchants = 2, money = {}, apart = [] }: Company,
+  open: (t: Test, options: { file: TenantFile }) => Promise<Fixture>,
 ) => {
   const file = { ...tenantFile(), statuses: shortStatuses }
   Object.assign(file.tenant, {
@@ -45,8 +60,8 @@ export const startTwo = async (
     ...{ charges_apart: apart.includes(n), tax_number: `TIN ${n}` },
     businesses: [{ id: 7290 + n, name: `Shop ${n}`, default: true }],
   })) as typeof file.merchants
-  const fixture = await ordersFixture(t, { file })
-  const { bulk, move, request, staffOf, staffGet, createToken, pool } = fixture
+  const fixture = await open(t, { file })
+  const { bulk, move, request, staffOf, staffGet, createToken, pool, tenant } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const { today } = await fixture.readFacts()
   const pay = await preparePayer(fixture)
@@ -81,7 +96,7 @@ export const startTwo = async (
   const readSchedule = async (query = '') =>
     (await staffGet(`/ledger/month/documents?month=${today.slice(0, 7)}${query}`)).body
   t.afterEach(async () => {
-    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+    deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   })
   return { ...fixture, file, today, pay, post, refused, deliver, giveBack, make, read, readSchedule, second }
 }
