@@ -23,6 +23,7 @@ import {
 import { BankFile } from './payouts/bank-file.ts'
 import { checkBankFile } from './payouts/check-bank-file.ts'
 import { checkTaxTables, Goods, Percent, taxTables, toTableColumns } from './taxes/tax-tables.ts'
+import { findExcess } from './withholding/excess.ts'
 import { findGoodsErrors, refuseUnregistered } from './withholding/goods.ts'
 
 const payable = {
@@ -142,6 +143,7 @@ export const moneyPart: CompanyPart = {
     ...(await findZoneErrors(tx, file)),
     ...(await findCurrencyErrors(tx, file)),
     ...(await findGoodsErrors(tx, file)),
+    ...(await findExcess(tx, file)),
   }),
   beforeChange: async (tx, tenant) => {
     const [keep, listChanged] = [await keepFormerTerms(tx, tenant), await watchTerms(tx, tenant)]

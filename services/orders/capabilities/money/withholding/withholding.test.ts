@@ -74,6 +74,40 @@ t.test('apply refuses tables that say two things, or nothing', async t => {
   )
 })
 
+t.test('apply refuses a table that would withhold more of a parcel than was paid', async t => {
+  const { apply } = await ordersFixture(t)
+  const [income, sales] = [
+    (...rates: object[]) => ({ name: 'INCOME', rates }),
+    (...rates: object[]) => ({ name: 'SALES', rates }),
+  ]
+  const applied = async (...tables: object[]) => {
+    const result = await apply(tenantFile({ withholding: tables }))
+    return result.kind === 'refused' ? result.errors : result.kind
+  }
+  const thirds = ['ONE', 'TWO', 'REST'].map(name => ({
+    name,
+    rates: [{ from, percent: name === 'REST' ? 33.34 : 33.33 }],
+  }))
+  for (const tables of [
+    thirds,
+    [income({ from, goods: 'shoes', percent: 60 }), sales({ from, goods: 'books', percent: 60 })],
+    [income({ from, registered: true, percent: 60 }), sales({ from, registered: false, percent: 60 })],
+    [income({ from, percent: 60 }, { from: '2026-01-01', percent: 30 }), sales({ from: '2026-01-01', percent: 60 })],
+  ])
+    t.equal(await applied(...tables), 'applied')
+  t.same(
+    await applied(
+      income({ from, payment: 'digital', percent: 60 }, { from: '2027-01-01', payment: 'digital', percent: 30 }),
+      sales({ from: '2026-06-01', goods: 'shoes', percent: 40.5 }, { from, percent: 1 }),
+    ),
+    {
+      'tenant.withholding': [
+        'On 2026-06-01, INCOME 60 %, SALES 40.5 % would be withheld of one parcel: 100.5 % is more than 100 %.',
+      ],
+    },
+  )
+})
+
 t.test('a month of withholding by table is that of the model', async t => {
   const money = { objection_hours: 0, payable_when: 'delivered', registered_only: false }
   const file = { ...tenantFile({ currency: 'PKR', withholding, money }), statuses: shortStatuses }
