@@ -44,7 +44,16 @@ if (browser) {
     await list.getByText('Of another company').waitFor()
     t.strictSame(await readBank(), [['bank_fees', 250.5]])
 
-    await orders.rows('update tenants set tax_percent = 18')
+    await orders.rows(`update tenants set tax_percent = 18, withholding = '[{"name": "INCOME", "rates": [
+      {"from": "2025-07-01", "goods": "shoes", "registered": false, "payment": "cash", "percent": 4.5}]}]'`)
+    await page.reload()
+    await panel('Taxes and withholdings').getByText('Withholding INCOME').waitFor()
+    t.match(await panel('Taxes and withholdings').getByRole('row').allInnerTexts(), [
+      /%/,
+      /^Tax\s+18\s+any$/,
+      /^Withholding INCOME\s+4.5\s+2025-07-01\s+shoes, merchant not registered, paid in cash$/,
+    ])
+    await orders.rows('update tenants set withholding = null')
     const taxed = (await orders.bulk(batch([order({ initial_status_key: 'key_2', cod: 2500, weight: 1 })]))).body
       .data[0]
     await orders.rows(`update orders set status_key = 'key_12' where waybill_number = $1`, [taxed])
@@ -87,7 +96,7 @@ if (browser) {
     t.strictSame(opened.problems, [])
     for (const language of ['si', 'ta']) {
       await page.locator('select.quiet').selectOption(language)
-      await page.locator('.panel table').waitFor()
+      await page.locator('.panel table').first().waitFor()
       await showScreen(t, page, `bank-${language}`)
     }
     t.strictSame(opened.problems, [])

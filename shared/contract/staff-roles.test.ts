@@ -64,6 +64,7 @@ const table: [roles: string[], operations: string[]][] = [
       ...['seeBankAccount', 'listPayoutLines'],
       ...['listCorrections', 'makeCorrection', 'approveCorrection', 'rejectCorrection'],
       ...['listBankEntries', 'remitTax', 'makeBankEntry', 'approveBankEntry', 'rejectBankEntry'],
+      'getTaxes',
       ...['releasePayoutBatch', 'cancelPayoutBatch', 'failPayouts', 'settlePayoutBatch'],
     ],
   ],

@@ -46,6 +46,7 @@ const ofOrders: Roles = {
   makeBankEntry: account,
   approveBankEntry: account,
   rejectBankEntry: account,
+  getTaxes: account,
   settleDispute: account,
   getBankAccount: account,
   changeBankAccount: account,

@@ -1,11 +1,11 @@
 import { Button } from '../../kit/actions.js'
 import { callOrders } from '../../kit/api.js'
 import { Form } from '../../kit/form.js'
-import { companyMoney, named, smallest, t } from '../../kit/i18n.js'
+import { companyMoney, named, number, smallest, t } from '../../kit/i18n.js'
 import { Rows, usePages } from '../../kit/lists.js'
 import { html, useState } from '../../kit/preact.js'
 import { may } from '../../kit/session.js'
-import { column, Panel, Two, useLive } from '../../kit/ui.js'
+import { column, Live, Panel, Table, Two, useLive } from '../../kit/ui.js'
 import { Decision } from './corrections.js'
 import { madeColumn, reasonField } from './money.js'
 
@@ -75,6 +75,36 @@ const columns = (onDone, onCorrect) => [
   ),
 ]
 
+/** Lists the rates of one kind, each with its name and conditions. */
+const toRates = (/** @type {string} */ kind, table, percent) =>
+  (table ?? (percent ? [{ name: '', rates: [{ percent }] }] : [])).flatMap(({ name, on_top_of: below, rates }) =>
+    rates.map(({ percent, from, goods, registered, payment }) => {
+      const merchant = registered === undefined ? undefined : t(`taxes.registered_${registered}`)
+      const parcels = [goods, merchant, payment && t(`taxes.${payment}`)].filter(Boolean).join(', ')
+      return { name: `${t(kind)} ${name}`, below, percent, from, parcels: parcels || t('taxes.any') }
+    }),
+  )
+
+/** Shows the rates of taxes and withholdings, as the company file has them. */
+const Taxes = () => {
+  const read = useLive(signal => callOrders('/ledger/taxes', { signal }))
+  const columns = [
+    column(t('taxes'), ({ name, below }) => {
+      const second = below && t('taxes.on_top_of', { names: below.join(', ') })
+      return html`<${Two} first=${name} second=${second} />`
+    }),
+    column('%', row => number(row.percent), 'number'),
+    column(t('taxes.from'), row => row.from),
+    column(t('today.parcels'), row => row.parcels),
+  ]
+  return html`<${Panel} title=${t('taxes')}><${Live} of=${read}>${({ data }) => {
+    const taxes = toRates('taxes.tax', data.taxes, data.tax_percent)
+    const rows = [...taxes, ...toRates('taxes.withholding', data.withholding, data.withholding_percent)]
+    return html`<${Table} caption=${t('taxes')} columns=${columns} rows=${rows.map((row, id) => ({ ...row, id }))}
+      empty=${t('empty')} /><p class="soft">${t('taxes.note')}</p>`
+  }}<//><//>`
+}
+
 /** Shows what a bank statement has beside deposits and payments of merchants, and the form to enter it. */
 export const Bank = () => {
   const list = usePages('/ledger/bank-entry')
@@ -97,5 +127,6 @@ export const Bank = () => {
     }
     <${Panel} title=${t('bank.entries')}>
       <${Rows} of=${list} caption=${t('bank.entries')} columns=${columns(reload, correct)} id="entry_id"
-        empty=${t('empty')} /><//>`
+        empty=${t('empty')} /><//>
+    ${may('getTaxes') && html`<${Taxes} />`}`
 }

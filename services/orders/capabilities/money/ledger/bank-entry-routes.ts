@@ -2,10 +2,12 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
 import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
+import { orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { addAction } from '../../../core/actions/action.ts'
+import { Percent, taxTables } from '../taxes/tax-tables.ts'
 import {
   BankEntry,
   BankEntryDecision,
@@ -32,6 +34,16 @@ const steps = [
   ['reject', 'rejected', 'rejectBankEntry', 'Reject an entry of the bank, which then changes nothing'],
 ] as const
 
+const Taxes = Type.Object({
+  tax_percent: Percent,
+  withholding_percent: Percent,
+  taxes: orNull(taxTables.taxes, { description: 'null: only tax_percent.' }),
+  withholding: orNull(taxTables.withholding, { description: 'null: only withholding_percent.' }),
+})
+const taxesSql = `
+  select tax_percent::float8, withholding_percent::float8, taxes::jsonb, withholding::jsonb
+  from tenants where tenant_id = $1`
+
 /** Serves staff: books and lists what a bank statement has beside deposits and payments of merchants. */
 export const bankEntryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   acceptJson(app)
@@ -47,6 +59,15 @@ export const bankEntryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     const values = [tenant, state, after[0] ?? null, limit + 1]
     const rows = await readInTenant<BankEntry>(pool, tenant, { name: 'list_bank_entries', text: listSql, values })
     return cursors.toPage(rows, limit, row => [String(row.entry_id)])
+  })
+  const reading = {
+    operationId: 'getTaxes',
+    summary: 'Read the rates of taxes and withholdings, as the company file has them',
+    response: { 200: Type.Object({ data: Taxes }) },
+  }
+  app.get('/ledger/taxes', { schema: reading }, async ({ staff: { tenant } }) => {
+    const about = { name: 'read_taxes', text: taxesSql, values: [tenant] }
+    return { data: (await readInTenant<Static<typeof Taxes>>(pool, tenant, about))[0] as Static<typeof Taxes> }
   })
   addAction(app, pool, {
     ...made,

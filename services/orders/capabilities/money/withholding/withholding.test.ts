@@ -108,6 +108,17 @@ t.test('apply refuses a table that would withhold more of a parcel than was paid
   )
 })
 
+t.test('staff read the rates of the company file', async t => {
+  const { apply, staffGet } = await ordersFixture(t)
+  const read = async () => (await staffGet('/ledger/taxes')).body.data
+  await apply(tenantFile({ tax_percent: 18 }))
+  t.same(await read(), { tax_percent: 18, withholding_percent: 0, taxes: null, withholding: null })
+  const vat = { name: 'VAT', on_top_of: ['SSCL'], rates: [{ from, percent: 18 }] }
+  const taxes = [{ name: 'SSCL', rates: [{ from, percent: 2.5 }] }, vat]
+  await apply(tenantFile({ taxes, withholding }))
+  t.same(await read(), { tax_percent: 0, withholding_percent: 0, taxes, withholding })
+})
+
 t.test('a month of withholding by table is that of the model', async t => {
   const money = { objection_hours: 0, payable_when: 'delivered', registered_only: false }
   const file = { ...tenantFile({ currency: 'PKR', withholding, money }), statuses: shortStatuses }
