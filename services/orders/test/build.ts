@@ -126,19 +126,16 @@ export const build = async (
   const application = await startApplication(t, database, options)
   const apply = (changed: TenantFile) => applyFile(application.pool, changed)
   if (!demo) await apply(file)
+  const superuser = createPool({
+    url: database.superuserUrl,
+    name: 'test superuser',
+    connections: 4,
+    queueSeconds: 30,
+    statementSeconds: 60,
+  })
+  t.teardown(() => superuser.end())
   /** Returns rows of all tenants, as the superuser sees them. */
-  const rows = async (text: string, values: unknown[] = []) => {
-    const superuser = createPool({
-      url: database.superuserUrl,
-      name: 'test superuser',
-      connections: 1,
-      statementSeconds: 60,
-    })
-    return superuser
-      .query(text, values)
-      .then(result => result.rows)
-      .finally(() => superuser.end())
-  }
+  const rows = async (text: string, values: unknown[] = []) => (await superuser.query(text, values)).rows
   return { ...application, ...(await createCallers(application, file)), apply, rows }
 }
 
