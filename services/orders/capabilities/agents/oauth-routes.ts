@@ -90,13 +90,15 @@ const tokenRoutes: FastifyPluginAsync<WebOptions> = async (app, { pool, serviceT
     const tenant = readTenant(request)
     const query = request.query as Record<string, string>
     const client = seals.open('client', tenant, query.client_id)
-    if (!client || !mayReturn(client, query.redirect_uri))
-      return reply.code(400).type('text/plain').send('This link of an agent is not valid. Connect the agent again.')
-    const asked = readRequest(client.name, query)
-    const resource = findResource(request, tenant)
-    const error = findProblem(query, resource)
-    if (error) return reply.redirect(findReturn(asked, resource, { error }))
-    return reply.redirect(`${request.publicUrl}/desk/#/agent/${seals.seal('request', tenant, asked)}`)
+    const isKnown = client && mayReturn(client, query.redirect_uri)
+    const error = isKnown
+      ? findProblem(query, findResource(request, tenant))
+      : 'its client or redirect URI is not registered'
+    // Nobody has signed in yet: a redirect would lead wherever a stranger registered (RFC 9700, 4.11.2).
+    if (!client || error)
+      return reply.code(400).type('text/plain').send(`This link is not valid: ${error}. Connect the agent again.`)
+    const asked = seals.seal('request', tenant, readRequest(client.name, query))
+    return reply.redirect(`${request.publicUrl}/desk/#/agent/${asked}`)
   })
 
   const readForm = (request: FastifyRequest) => {

@@ -284,34 +284,41 @@ t.test('a refresh token works once: a second use ends the token that came of the
   t.match(await refresh(short.refresh_token ?? ''), invalidGrant)
 })
 
-t.test('each wrong request for an authorization has its error, at the agent once it is known', async t => {
-  const table: [Record<string, string | undefined>, string][] = [
-    [{ response_type: 'token' }, 'unsupported_response_type'],
-    [{ code_challenge_method: 'plain' }, 'invalid_request'],
-    [{ code_challenge_method: undefined }, 'invalid_request'],
-    [{ code_challenge: 'short' }, 'invalid_request'],
-    [{ code_challenge: undefined }, 'invalid_request'],
-    [{ state: 'x'.repeat(2_001) }, 'invalid_request'],
-    [{ resource: `${address}/mcp/rival` }, 'invalid_target'],
-    [{ scope: 'parcels.read everything' }, 'invalid_scope'],
-  ]
-  for (const [changes, error] of table) {
-    const { status, headers } = await fetch(authorizeUrl(changes), { redirect: 'manual' })
-    const back = new URL(headers.get('location') ?? '')
-    t.match([status, back.origin], [302, 'https://agent.example'])
-    t.match(Object.fromEntries(back.searchParams), { error, iss: resource })
-  }
-  for (const query of [`&state=1&state=2`, '&code_challenge=x', '&response_type=code', '&scope=x'])
-    t.ok((await fetch(authorizeUrl() + query, { redirect: 'manual' })).status < 500, query)
-  const foreign = seals.seal('client', 'rival', { name: 'Foreign', redirect_uris: [redirect_uri] })
-  for (const changes of [
-    ...[{ client_id: 'unknown' }, { client_id: foreign }, { client_id: `${client_id}x` }, { client_id: undefined }],
-    ...[{ redirect_uri: `${redirect_uri}/` }, { redirect_uri: 'https://evil.example/' }, { redirect_uri: undefined }],
-  ]) {
-    const response = await fetch(authorizeUrl(changes), { redirect: 'manual' })
-    t.match([response.status, await response.text()], [400, /Connect the agent again/], JSON.stringify(changes))
-  }
-})
+t.test(
+  'each wrong request for an authorization has its error on a page of ours: anybody may register an address',
+  async t => {
+    const table: [Record<string, string | undefined>, string][] = [
+      [{ response_type: 'token' }, 'unsupported_response_type'],
+      [{ code_challenge_method: 'plain' }, 'invalid_request'],
+      [{ code_challenge_method: undefined }, 'invalid_request'],
+      [{ code_challenge: 'short' }, 'invalid_request'],
+      [{ code_challenge: undefined }, 'invalid_request'],
+      [{ state: 'x'.repeat(2_001) }, 'invalid_request'],
+      [{ resource: `${address}/mcp/rival` }, 'invalid_target'],
+      [{ scope: 'parcels.read everything' }, 'invalid_scope'],
+    ]
+    for (const [changes, error] of table) {
+      const response = await fetch(authorizeUrl(changes), { redirect: 'manual' })
+      t.match([response.status, response.headers.get('location')], [400, null], error)
+      t.match(response.headers.get('content-type'), /^text\/plain/)
+      t.match(await response.text(), new RegExp(`: ${error}\\. Connect the agent again`))
+    }
+    for (const query of [`&state=1&state=2`, '&code_challenge=x', '&response_type=code', '&scope=x'])
+      t.ok((await fetch(authorizeUrl() + query, { redirect: 'manual' })).status < 500, query)
+    const foreign = seals.seal('client', 'rival', { name: 'Foreign', redirect_uris: [redirect_uri] })
+    for (const changes of [
+      ...[{ client_id: 'unknown' }, { client_id: foreign }, { client_id: `${client_id}x` }, { client_id: undefined }],
+      ...[{ redirect_uri: `${redirect_uri}/` }, { redirect_uri: 'https://evil.example/' }, { redirect_uri: undefined }],
+    ]) {
+      const response = await fetch(authorizeUrl(changes), { redirect: 'manual' })
+      t.match(
+        [response.status, await response.text()],
+        [400, /not registered. Connect the agent/],
+        JSON.stringify(changes),
+      )
+    }
+  },
+)
 
 t.test('a program of the own machine comes back to any port, at the registered path', async t => {
   const uris = ['http://127.0.0.1:4321/a', 'http://localhost/a', 'http://[::1]:1/a', 'https://agent.example:1/a']
