@@ -26,10 +26,15 @@ export const drainConnectionsOnClose = (app: FastifyInstance): void => {
   app.addHook('preClose', async () => {
     isClosing = true
     const { server } = app
+    if (!server.listening) return
     const closeIdle = server.closeIdleConnections.bind(server)
     server.closeIdleConnections = () => {}
-    setTimeout(closeIdle, lastRequestMilliseconds).unref()
-    setTimeout(() => server.closeAllConnections(), 6_000).unref()
+    const timers = [
+      setTimeout(closeIdle, lastRequestMilliseconds).unref(),
+      setTimeout(() => server.closeAllConnections(), 6_000).unref(),
+    ]
+    // Otherwise the timers would keep the closed application in memory.
+    server.once('close', () => timers.forEach(clearTimeout))
     // Connections waiting in the backlog would be reset: two turns of the event loop accept them.
     for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
   })

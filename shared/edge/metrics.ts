@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
-import { Counter, collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { refused } from '../postgres/patience.ts'
 import { countWaiting } from '../postgres/tenant-share.ts'
 
@@ -44,10 +44,22 @@ const Metrics = {
   content: { 'text/plain': { schema: { type: 'string' }, example: 'orders_booked_total 25\n' } },
 }
 
+let ofProcess: Registry | undefined
+/**
+ * Measures the process once for all its applications: its garbage collections and event loop are watched until it ends,
+ * and each closed application of a test would go on watching.
+ */
+const measureProcess = (): Registry => {
+  if (ofProcess) return ofProcess
+  ofProcess = new Registry()
+  collectDefaultMetrics({ register: ofProcess })
+  return ofProcess
+}
+
 /** Serves `registry` at /metrics, with the metrics of the process. */
 export const serveMetrics = (app: FastifyInstance, registry: Registry): void => {
-  collectDefaultMetrics({ register: registry })
-  const collect = shareRuns(() => registry.metrics())
+  const process = measureProcess()
+  const collect = shareRuns(() => Registry.merge([process, registry]).metrics())
   const schema = {
     tags: ['operations'],
     operationId: 'getMetrics',
