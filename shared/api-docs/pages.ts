@@ -5,6 +5,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Audience } from './description.ts'
 
 const folder = resolve(import.meta.dirname, '../../docs')
+let paths: readonly string[] | undefined
+/** Lists the pages of docs/. A process looks for them once. */
+const findPages = (): readonly string[] => (paths ??= globSync('**/*.md', { cwd: folder }))
+
 const hidden = { schema: { hide: true } }
 
 interface Start {
@@ -18,7 +22,7 @@ interface Start {
 /** Serves each page of docs/ as Markdown, below /docs/, and /llms.txt, which says where a program begins to read. */
 export const servePages = (app: FastifyInstance, start: Start): void => {
   // Only the paths of these files are routes, so no path leads elsewhere.
-  for (const path of globSync('**/*.md', { cwd: folder }))
+  for (const path of findPages())
     app.get(`/docs/${path}`, hidden, async (_request, reply: FastifyReply) =>
       reply.type('text/markdown; charset=utf-8').send(await readFile(join(folder, path))),
     )

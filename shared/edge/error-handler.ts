@@ -90,13 +90,21 @@ const inDoubt =
 
 /** Finds the methods that a path has routes for: Fastify itself responds with 404 to a wrong method. */
 const collectMethods = (app: FastifyInstance): ((path: string) => string[]) => {
-  const router = findMyWay(routerOptions)
-  const methods = new Set<HTTPMethod>()
+  const routes: { verb: HTTPMethod; url: string }[] = []
   app.addHook('onRoute', ({ method, url }) => {
-    for (const verb of [method].flat() as HTTPMethod[]) {
-      methods.add(verb)
-      if (!router.hasRoute(verb, url)) router.on(verb, url, () => {})
-    }
+    for (const verb of [method].flat() as HTTPMethod[]) routes.push({ verb, url })
   })
-  return path => [...methods].filter(method => router.find(method, path)).sort()
+  // Waits for the first unknown path: few applications of tests get one.
+  let router: ReturnType<typeof findMyWay> | undefined
+  let verbs: HTTPMethod[] = []
+  const open = () => {
+    const opened = findMyWay(routerOptions)
+    for (const { verb, url } of routes) if (!opened.hasRoute(verb, url)) opened.on(verb, url, () => {})
+    verbs = [...new Set(routes.map(({ verb }) => verb))].sort()
+    return opened
+  }
+  return path => {
+    router ??= open()
+    return verbs.filter(verb => router?.find(verb, path))
+  }
 }

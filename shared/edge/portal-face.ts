@@ -160,8 +160,19 @@ const readRiderFiles = (): [string, FaceFile][] =>
     return [path, readFaceFile(path.endsWith('.js') ? join(found, '..', basename(path)) : found)]
   })
 
-/** Reads the files of a face and of the kit, by their path below its page; the folder's other files are not served. */
+const known = new Map<string, ReadonlyMap<string, FaceFile>>()
+
+/**
+ * Returns the files of a face and of the kit, by their path below its page; the folder's other files are not served. A
+ * process reads them once.
+ */
 export const readFaceFiles = (face: string): ReadonlyMap<string, FaceFile> => {
+  const files = known.get(face) ?? readFiles(face)
+  known.set(face, files)
+  return files
+}
+
+const readFiles = (face: string): ReadonlyMap<string, FaceFile> => {
   const paths = globSync(`{${face},kit}/**/*.{html,css,js,svg,png,webmanifest}`, { cwd: folder })
   const own = paths.map((path): [string, FaceFile] => [path, readFaceFile(join(folder, path))])
   const files = new Map([...own, ...readTexts(face), ['kit/preact.js', readFaceFile(library)] as const])

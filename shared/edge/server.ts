@@ -94,6 +94,7 @@ export const createServer = async (options: ServerOptions) => {
     ...(options.alias && { rewriteUrl: createRewriter(options.alias) }),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
+  namePlugins(app)
   listOperations(app)
   for (const identity of ['staff', 'rawBody', 'guessingPause', 'isGuess']) app.decorateRequest(identity)
   app.setValidatorCompiler(validator)
@@ -125,6 +126,17 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Holds the operationIds of all routes, for pages that hide what the service leaves out. */
     operations: Set<string>
+  }
+}
+
+const displayName = Symbol.for('fastify.display-name')
+
+/** Gives each plugin its name: Fastify would look for it among all modules that the process has loaded. */
+const namePlugins = (app: { register: unknown }): void => {
+  const register = app.register as (this: unknown, plugin: object, ...rest: unknown[]) => unknown
+  app.register = function (this: unknown, plugin: { name?: string; [displayName]?: string }, ...rest: unknown[]) {
+    plugin[displayName] ??= plugin.name || 'routes'
+    return register.call(this, plugin, ...rest)
   }
 }
 
