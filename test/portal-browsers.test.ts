@@ -130,6 +130,22 @@ if (browser) {
     }
   })
 
+  t.test('a page whose file is lost while the network changes loads again by itself', async t => {
+    for (const [lost, address] of [
+      ['kit/shell.js', url],
+      ['settings.json', desk],
+      ['texts/en.js', `${ordersUrl}/rider/`],
+    ] as const) {
+      const context = await browser.newContext({ locale: 'en-GB', serviceWorkers: 'block' })
+      t.teardown(() => context.close())
+      await context.route(`**/${lost}`, route => route.abort('connectionaborted'), { times: 1 })
+      const page = await context.newPage()
+      await page.goto(address)
+      await page.locator('#tenant').waitFor()
+      t.equal(await page.locator('#late').count(), 0, lost)
+    }
+  })
+
   t.test('a parcel that a person opens in another tab keeps the session, and nothing else does', async t => {
     const context = await browser.newContext()
     t.teardown(() => context.close())

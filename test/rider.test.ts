@@ -1,3 +1,4 @@
+import type { RequestListener } from 'node:http'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { stripImage } from '../services/orders/capabilities/riders/images.ts'
@@ -181,6 +182,26 @@ if (browser) {
     await page.keyboard.press('Enter')
     await waitForSent(page)
     t.equal(await readState(waybill), 'key_13')
+    t.strictSame(problems, [])
+  })
+
+  t.test('the page opens without a network even if the phone lost a file of it the first time', async t => {
+    const [handle] = app.server.listeners('request') as RequestListener[]
+    let lost = 0
+    const lose: RequestListener = (request, response) => {
+      const isOfWorker = request.headers['sec-fetch-dest'] === 'empty' && request.url?.endsWith('/kit/shell.js')
+      if (isOfWorker && lost++ === 0) response.writeHead(502).end()
+      else handle?.(request, response)
+    }
+    app.server.removeAllListeners('request').on('request', lose)
+    const { context, open, problems } = await openPhone(t, browser, url)
+    const page = await open()
+    await signInRider(page, nimal.email)
+    await waitForWorker(page)
+    t.equal(lost, 2)
+    await context.setOffline(true)
+    await page.reload()
+    await page.locator('.totals').waitFor()
     t.strictSame(problems, [])
   })
 

@@ -49,18 +49,34 @@ const signInByLink = async () => {
   }
 }
 
+const againMs = 10_000
+/** The content policy admits only this address. */
+const policy = /** @type {any} */ (window).trustedTypes?.createPolicy('worker', {
+  createScriptURL: () => 'worker.js',
+})
+
+/** Registers the service worker, and does so again if a file of its first version is lost on the way. */
+const register = async () => {
+  const again = () => window.setTimeout(register, againMs)
+  try {
+    const registration = await navigator.serviceWorker.register(policy?.createScriptURL('') ?? 'worker.js')
+    const listen = (/** @type {any} */ { target }) => target.state === 'redundant' && !registration.active && again()
+    registration.installing?.addEventListener('statechange', listen, { once: true })
+    return registration
+  } catch {
+    again()
+    return undefined
+  }
+}
+
 /**
  * Installs the service worker. A newer version that waits takes over when the page opens: no form is open yet. Without
  * one, such as on plain http, the page works online only, and says so.
  */
 const install = async () => {
   if (!('serviceWorker' in navigator)) return
-  // The content policy admits only this address.
-  const policy = /** @type {any} */ (window).trustedTypes?.createPolicy('worker', {
-    createScriptURL: () => 'worker.js',
-  })
-  const registration = await navigator.serviceWorker.register(policy?.createScriptURL('') ?? 'worker.js')
-  if (!registration.waiting || !navigator.serviceWorker.controller) return
+  const registration = await register()
+  if (!registration?.waiting || !navigator.serviceWorker.controller) return
   navigator.serviceWorker.addEventListener('controllerchange', () => location.reload(), { once: true })
   registration.waiting.postMessage('take over')
 }

@@ -1,5 +1,6 @@
-// Says in three languages what an old browser lacks, before the modules start. Such a browser runs this file, so that
-// its syntax is that of 2015. `oldest` is also in docs/staff/portal.md and portal/tsconfig.json.
+// Runs before the modules. Says in three languages what an old browser lacks: such a browser runs this file, so that
+// its syntax is that of 2015. `oldest` is also in docs/staff/portal.md and portal/tsconfig.json. Loads the page again
+// if a file of it was lost on the way, such as when a phone changes its network.
 {
   const oldest = ['109', '115', '16.4']
   const has = (/** @type {() => unknown} */ find) => {
@@ -40,4 +41,23 @@
       line.textContent = text
     })
   }
+
+  const isReloaded = () => {
+    const [opening] = performance.getEntriesByType('navigation')
+    return /** @type {PerformanceNavigationTiming | undefined} */ (opening)?.type === 'reload'
+  }
+  let timer = 0
+  /** Once the service responds: what is in sight says more than the browser's own page about errors. */
+  const loadAgain = () => {
+    const reload = (/** @type {Response} */ { ok }) => (ok ? location.reload() : plan(20))
+    timer = 0
+    if (document.getElementById('late')) fetch(location.pathname, { cache: 'no-store' }).then(reload, () => plan(20))
+  }
+  const plan = (/** @type {number} */ seconds) => {
+    timer = timer || window.setTimeout(loadAgain, seconds * 1000)
+  }
+  // The text in sight until the page starts also says that it does not.
+  const onError = () => late && lacking.length === 0 && document.contains(late) && plan(isReloaded() ? 20 : 2)
+  addEventListener('error', onError, true)
+  addEventListener('unhandledrejection', onError)
 }
