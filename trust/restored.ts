@@ -11,6 +11,12 @@ interface Printed {
   tenants: { requeued: unknown[]; lost: { waybill_number: string; status_key: string }[] }[]
 }
 
+/**
+ * Holds for several back-offs of half a minute, in which the relay delivers nothing, and for the redelivery of all
+ * events since the backup, which comes before any new one.
+ */
+const mostSeconds = 300
+
 /** Waits until more events have reached the notifier and are marked in the outbox: the relay redelivers the others. */
 const processMore = async (courier: Courier): Promise<void> => {
   const before = await readEvents(courier, 'notifier')
@@ -18,7 +24,7 @@ const processMore = async (courier: Courier): Promise<void> => {
     const arrived = (await readEvents(courier, 'notifier')).difference(before)
     return arrived.difference(await readEvents(courier, 'outbox')).size
   }
-  await waitUntil('events reach the notifier', countNew, events => events > 50)
+  await waitUntil('events reach the notifier', countNew, events => events > 50, mostSeconds)
 }
 
 type Service = 'orders' | 'notifier'
@@ -98,9 +104,9 @@ const check = async ({ courier }: Bed, history: readonly Call[], broken: Broken)
   const given = history.flatMap(({ what, ending, data }) => (what === 'book' && ending === 'done' ? data : []))
   const twice = given.length - new Set(given).size
   broken.require(twice === 0, `${twice} waybill numbers were given twice`)
-  await waitForOutbox(courier)
+  await waitForOutbox(courier, mostSeconds)
   const isOver = ({ queued = 0, sending = 0 }: Record<string, number>) => queued + sending === 0
-  const { unknown = 0 } = await waitUntil('every message has left', () => countByStatus(courier), isOver, 120)
+  const { unknown = 0 } = await waitUntil('every message has left', () => countByStatus(courier), isOver, mostSeconds)
   const processed = await readEvents(courier, 'notifier')
   const missing = [...(await readEvents(courier, 'orders'))].filter(event => !processed.has(event)).length
   broken.require(missing === 0, `${missing} events never reached the notifier`)
