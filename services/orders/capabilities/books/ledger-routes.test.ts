@@ -75,6 +75,16 @@ t.test('books', async t => {
   })
 
   t.test('refuses impossible days, ranges and cursors', async t => {
+    const month = today.slice(0, 7)
+    const months = [`documents?month=${month}`, `withholding?month=${month}`, `?month=${month}`].map(
+      path => `month/${path}`,
+    )
+    for (const path of ['accounts?', `trial-balance?day=${today}`, ...months])
+      for (const position of ['%', '%FF', '%00', '%2', '%ff', '\u0000']) {
+        const cursor = Buffer.from(position).toString('base64url')
+        const { status, body } = await staffGet(`/ledger/${path}&cursor=${cursor}`.replace('/?', '?'))
+        t.match([status, body.errors], [422, { cursor: [/next_cursor of a page/] }], `${path} ${position}`)
+      }
     const paths = {
       '/ledger/trial-balance?day=2026-02-30': { day: ['There is no day 2026-02-30.'] },
       '/ledger/trial-balance': { day: ['The day field is required.'] },

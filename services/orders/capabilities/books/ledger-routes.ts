@@ -2,13 +2,13 @@ import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { Day } from '../../core/actions/fields.ts'
 import { nullable, sum } from '../money/ledger/fields.ts'
 import { formatField, jsonOrCsv, streamCsv } from '../money/papers/csv.ts'
 import { accountField, accountFields, findAccountType, trialBalanceSql } from './accounts.ts'
-import { nextCursor, type ReadPage, readAll } from './book-pages.ts'
+import { nextCursor, sendBook } from './book-pages.ts'
 import { checkDays } from './days.ts'
 import { journalSql, readJournals } from './journal.ts'
 
@@ -63,7 +63,6 @@ const JournalQuery = Type.Object({
   account: Type.Optional(accountField('Default: all.')),
   format,
 })
-const accountCursors = listCursor(/^[!-~]+$/)
 const entryCursors = listCursor(/^\d{4}-\d\d-\d\d$/, /^[0-9a-f-]{36}$/, /^\d{1,9}$/)
 
 /** Serves staff the books: the chart of accounts, the trial balance of a day, and the journal. */
@@ -71,7 +70,7 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   const readAccounts = (tenant: string, day: string, isAll: boolean) => async (after: string | null, limit: number) => {
     const values = [tenant, day, after, limit, !isAll]
     const rows = await readInTenant<Row>(pool, tenant, { name: 'read_trial_balance', text: trialBalanceSql, values })
-    return rows.map(row => ({ ...row, type: findAccountType(row.account) }))
+    return rows.map(row => ({ ...row, type: findAccountType(row.account), position: row.account }))
   }
   const listing = {
     operationId: 'listAccounts',
@@ -81,8 +80,7 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   }
   app.get('/ledger/accounts', { schema: listing }, async ({ staff: { tenant }, query }, reply) => {
     const read = readAccounts(tenant, 'infinity', true)
-    if (query.format === 'csv') return streamCsv(reply, 'accounts.csv', readAll(read, toAccount), Account)
-    return accountsPage(query, read)
+    return sendBook(reply, query, { file: 'accounts', row: Account, read }, accounts => accounts)
   })
   const balancing = {
     operationId: 'getTrialBalance',
@@ -96,11 +94,11 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
     const { day } = query
     await checkDays(pool, tenant, query)
     const read = readAccounts(tenant, day, false)
-    if (query.format === 'csv')
-      return streamCsv(reply, `trial-balance-${day}.csv`, readAll(read, toAccount), TrialBalanceRow)
-    const { data: accounts, next_cursor } = await accountsPage(query, read)
-    const [{ debits: debit, credits: credit } = { debits: 0, credits: 0 }] = accounts
-    return { data: { day, debit, credit, accounts }, next_cursor }
+    const book = { file: `trial-balance-${day}`, row: TrialBalanceRow, read }
+    return sendBook(reply, query, book, accounts => {
+      const [{ debits: debit, credits: credit } = { debits: 0, credits: 0 }] = accounts
+      return { day, debit, credit, accounts }
+    })
   })
   const journal = {
     operationId: 'listJournal',
@@ -127,15 +125,4 @@ export const ledgerRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
     const rows = await read(after.length > 0 ? after : null, limit + 1, limit + 2)
     return entryCursors.toPage(rows, limit, row => [row.booked_on, row.journal_id, String(row.entry_no)])
   })
-}
-
-const toAccount = ({ account }: { account: string }) => account
-
-const accountsPage = async <Of extends { account: string }>(
-  query: Static<TObject<typeof cursorFields>>,
-  read: ReadPage<string, Of>,
-) => {
-  const { after, limit } = accountCursors.read(query)
-  const rows = await read(after[0] === undefined ? null : decodeURIComponent(after[0]), limit + 1)
-  return accountCursors.toPage(rows, limit, ({ account }) => [encodeURIComponent(account)])
 }

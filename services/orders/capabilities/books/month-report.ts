@@ -1,4 +1,4 @@
-import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
+import { cursorFields } from '@courier/shared/lists/cursor.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -6,8 +6,8 @@ import type pg from 'pg'
 import { accountsSql, recentSql } from '../money/ledger/balances.ts'
 import { sum } from '../money/ledger/fields.ts'
 import { foldedBalanceSql } from '../money/ledger/fold-and-seal.ts'
-import { formatField, jsonOrCsv, streamCsv } from '../money/papers/csv.ts'
-import { nextCursor, readAll } from './book-pages.ts'
+import { formatField, jsonOrCsv } from '../money/papers/csv.ts'
+import { nextCursor, sendBook } from './book-pages.ts'
 import { checkDays } from './days.ts'
 
 /** Holds what the other accounts moved; `other` has the accounts that no column names. */
@@ -42,7 +42,7 @@ const MonthReport = Type.Object(
   { month: Type.String({ examples: ['2026-02'] }), totals: ShownRow, merchants: Type.Array(ShownRow) },
   { title: 'MonthReport' },
 )
-type ShownRow = Static<typeof ShownRow>
+type ShownRow = Static<typeof ShownRow> & { position: string }
 
 export const monthField = Type.String({
   maxLength: 7,
@@ -50,12 +50,11 @@ export const monthField = Type.String({
   must: 'be a month such as 2026-02',
   examples: ['2026-02'],
 })
-const MonthQuery = Type.Object({
+export const MonthQuery = Type.Object({
   ...cursorFields,
   month: monthField,
   format: formatField('json', 'csv'),
 })
-const cursors = listCursor(/^\d{1,18}$/)
 
 /** Serves staff the report of a month: what each merchant was owed, earned, was charged and paid. */
 export const monthRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
@@ -68,24 +67,19 @@ export const monthRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (
   app.get('/ledger/month', { schema }, async ({ staff: { tenant }, query }, reply) => {
     const { month, format } = query
     await checkDays(pool, tenant, query)
+    const accounts = format === 'csv' ? await listNamed(pool, tenant) : []
+    const columns = { ...MonthRow.properties, ...Object.fromEntries(accounts.map(name => [name, Type.Number()])) }
     const read = async (after: string | null, limit: number) => {
       const values = [tenant, `${month}-01`, after, limit]
       return readInTenant<ShownRow>(pool, tenant, { name: 'read_month', text: monthSql, values })
     }
-    const toPosition = ({ merchant_id }: ShownRow) => String(merchant_id)
     const toRows = ([totals, ...rows]: ShownRow[], _: boolean, isLast: boolean) =>
       [...rows, ...(isLast && totals ? [{ ...totals, merchant_name: 'total' }] : [])].map(row => ({
         ...Object.fromEntries(accounts.map(account => [account, 0])),
         ...{ ...row, ...row.named },
       }))
-    const accounts = format === 'csv' ? await listNamed(pool, tenant) : []
-    const columns = { ...MonthRow.properties, ...Object.fromEntries(accounts.map(name => [name, Type.Number()])) }
-    if (format === 'csv')
-      return streamCsv(reply, `month-${month}.csv`, readAll(read, toPosition, toRows), Type.Object(columns))
-    const { after, limit } = cursors.read(query)
-    const [totals, ...rows] = await read(after[0] ?? null, limit + 1)
-    const { data, next_cursor } = cursors.toPage(rows, limit, row => [toPosition(row)])
-    return { data: { month, totals: totals as ShownRow, merchants: data }, next_cursor }
+    const book = { file: `month-${month}`, row: Type.Object(columns), read, hasTotals: true, toRows }
+    return sendBook(reply, query, book, (merchants, totals) => ({ month, totals, merchants }))
   })
 }
 
@@ -123,9 +117,11 @@ const namedSql = `coalesce(jsonb_object_agg(counter_account, amount::float8), '{
 const nextMonthSql = `($2::date + interval '1 month')::date`
 const isInMonth = `booked_on >= $2::date and booked_on < ${nextMonthSql}`
 
+const positionSql = `lpad(merchant_id::text, 18, '0')`
+
 /**
- * Selects a `MonthRow` of all merchants, then one for each merchant after $3, at most $4, of the month that begins on
- * $2. Leaves out merchants without entries and balance.
+ * Selects a `MonthRow` of all merchants, then at most $4 of merchants after the position $3, of the month that begins
+ * on $2. Leaves out merchants without entries and balance.
  */
 const monthSql = `
   with ${recentSql(nextMonthSql)}, owed as (
@@ -152,13 +148,14 @@ const monthSql = `
   select * from (
     select null::float8 as merchant_id, null as merchant_name,
       ${shown.map(name => `coalesce(sum(${name}), 0)::float8 as ${name}`).join(', ')},
-      (select ${namedSql} from (select counter_account, sum(amount) as amount from named group by 1) each) as named
+      (select ${namedSql} from (select counter_account, sum(amount) as amount from named group by 1) each) as named,
+      null as position
     from reported
     union all
     (
       select merchant_id::float8, name, ${shown.map(name => `coalesce(${name}, 0)::float8`).join(', ')},
-        coalesce(parts.named, '{}') from reported
+        coalesce(parts.named, '{}'), ${positionSql} from reported
       left join (select account, ${namedSql} as named from named group by 1) parts on parts.account = reported.account
-      where $3::bigint is null or merchant_id > $3 order by reported.merchant_id limit $4
+      where $3::text is null or ${positionSql} > $3 collate "C" order by reported.merchant_id limit $4
     )
   ) row order by merchant_id nulls first`

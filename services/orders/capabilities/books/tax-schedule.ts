@@ -1,16 +1,15 @@
 import { addAmounts } from '@courier/shared/currency.ts'
-import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { Day } from '../../core/actions/fields.ts'
 import { nullable, sum } from '../money/ledger/fields.ts'
-import { formatField, jsonOrCsv, streamCsv } from '../money/papers/csv.ts'
+import { jsonOrCsv } from '../money/papers/csv.ts'
 import { BookedTax } from '../money/taxes/tax-sums.ts'
-import { nextCursor, readAll } from './book-pages.ts'
+import { nextCursor, sendBook } from './book-pages.ts'
 import { checkDays } from './days.ts'
-import { monthField } from './month-report.ts'
+import { MonthQuery, monthField } from './month-report.ts'
 
 const Row = Type.Object({
   issued_on: Type.Union([Day, Type.Null()], { description: 'null: the sums of the month.' }),
@@ -40,32 +39,25 @@ const Schedule = Type.Object(
   { title: 'TaxSchedule' },
 )
 
-const Query = Type.Object({ ...cursorFields, month: monthField, format: formatField('json', 'csv') })
-const cursors = listCursor(/^[!-~]+$/)
-
 /** Serves staff the schedule of output tax: a row for each document of a month, and each rate on it. */
 export const taxScheduleRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const schema = {
     operationId: 'getTaxSchedule',
     summary: 'List the taxable value and the tax of each document that a month issued',
-    querystring: Query,
+    querystring: MonthQuery,
     response: { 200: jsonOrCsv('The schedule; CSV has it all in rows.', Schedule, Row, {}, nextCursor) },
   }
   app.get('/ledger/month/documents', { schema }, async ({ staff: { tenant }, query }, reply) => {
-    const { month, format } = query
+    const { month } = query
     await checkDays(pool, tenant, query)
     const read = async (after: string | null, limit: number) => {
       const values = [tenant, `${month}-01`, after, limit]
       return readInTenant<Row>(pool, tenant, { name: 'read_tax_schedule', text: scheduleSql, values })
     }
-    const toPosition = ({ position }: Row) => position
     const toRows = ([totals, ...rows]: Row[], _: boolean, isLast: boolean) =>
       isLast && totals ? [...rows, ...listTotals(totals), { ...totals, number: 'total' }] : rows
-    if (format === 'csv') return streamCsv(reply, `tax-${month}.csv`, readAll(read, toPosition, toRows), Row)
-    const { after, limit } = cursors.read(query)
-    const [totals, ...rows] = await read(after[0] === undefined ? null : decodeURIComponent(after[0]), limit + 1)
-    const { data, next_cursor } = cursors.toPage(rows, limit, row => [encodeURIComponent(row.position)])
-    return { data: { month, totals: totals as Row, documents: data }, next_cursor }
+    const book = { file: `tax-${month}`, row: Row, read, hasTotals: true, toRows }
+    return sendBook(reply, query, book, (documents, totals) => ({ month, totals, documents }))
   })
 }
 

@@ -1,13 +1,12 @@
-import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { nullable, sum } from '../money/ledger/fields.ts'
-import { formatField, jsonOrCsv, streamCsv } from '../money/papers/csv.ts'
-import { nextCursor, readAll } from './book-pages.ts'
+import { jsonOrCsv } from '../money/papers/csv.ts'
+import { nextCursor, sendBook } from './book-pages.ts'
 import { checkDays } from './days.ts'
-import { monthField } from './month-report.ts'
+import { MonthQuery, monthField } from './month-report.ts'
 
 /** Sums what a month withheld of a merchant at one rate; corrections and reversals count in their own month. */
 export const Withheld = Type.Object({
@@ -33,30 +32,24 @@ const Statement = Type.Object(
   { month: monthField, totals: Type.Array(Totals), merchants: Type.Array(Row) },
   { title: 'WithholdingStatement' },
 )
-const Query = Type.Object({ ...cursorFields, month: monthField, format: formatField('json', 'csv') })
-const cursors = listCursor(/^[!-~]+$/)
 
 /** Serves staff the statement of a month for the tax offices: a row for each withholding, merchant and rate. */
 export const withholdingRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const schema = {
     operationId: 'getWithholdingStatement',
     summary: 'List what a month withheld of each merchant, for each tax office',
-    querystring: Query,
+    querystring: MonthQuery,
     response: { 200: jsonOrCsv('The statement; CSV has it all in rows.', Statement, Row, {}, nextCursor) },
   }
   app.get('/ledger/month/withholding', { schema }, async ({ staff: { tenant }, query }, reply) => {
-    const { month, format } = query
+    const { month } = query
     await checkDays(pool, tenant, query)
     const read = (after: string | null, limit: number) => readWithheld(pool, tenant, month, { after, limit })
     const totals = await readTotals(pool, tenant, month)
     const toRows = (rows: Row[], _: boolean, isLast: boolean) =>
       isLast ? [...rows, ...totals.map(total => ({ ...total, merchant_name: 'total' }))] : rows
-    const rows = readAll(read, ({ position }: Row) => position, toRows)
-    if (format === 'csv') return streamCsv(reply, `withholding-${month}.csv`, rows, Row)
-    const { after, limit } = cursors.read(query)
-    const page = await read(after[0] === undefined ? null : decodeURIComponent(after[0]), limit + 1)
-    const { data, next_cursor } = cursors.toPage(page, limit, row => [encodeURIComponent(row.position)])
-    return { data: { month, totals, merchants: data }, next_cursor }
+    const book = { file: `withholding-${month}`, row: Row, read, toRows }
+    return sendBook(reply, query, book, merchants => ({ month, totals, merchants }))
   })
 }
 
