@@ -32,7 +32,7 @@ const Lines = Type.Optional(Type.Array(Line(batchFields), { maxItems: 10, must: 
 export const BankFile = closed({
   /** undefined: columns have fixed widths. */
   separator: Type.Optional(oneOf([',', ';', '|', '\t'], { must: 'be a comma, semicolon, bar or tab' })),
-  quote: Type.Optional(oneOf(['needed', 'always', 'never'])),
+  quote: Type.Optional(oneOf(['needed', 'always'])),
   line_ending: Type.Optional(oneOf(['crlf', 'lf'])),
   extension: Type.Optional(Type.String({ pattern: '^[a-z0-9]{1,8}$', maxLength: 8, must: 'be letters, such as txt' })),
   date: Type.Optional(
@@ -100,18 +100,14 @@ const toPayment = (file: BankFile, { account, ...payment }: Payment, decimals: n
 const toText = ({ field, text = '' }: Column, values: Values): string =>
   field === undefined ? text : guardFormula(values[field] ?? '')
 
-const canQuote = ({ separator, quote }: BankFile): boolean => separator !== undefined && quote !== 'never'
-
 /** Says why a column does not hold a text, which is never cut; undefined: it does. */
 export const refuseText = (file: BankFile, { field, width }: Column, text: string): string | undefined => {
   const name = field ?? 'the text'
   if (width !== undefined && [...text].length > width)
     return `The file for the bank has ${width} characters for ${name}, which has ${[...text].length}.`
-  const { separator } = file
-  if (separator === undefined && /[^ -~]/.test(text))
-    return `A file for the bank with fixed widths has only ASCII characters, and ${name} has others.`
-  if (separator === undefined || canQuote(file) || !(text.includes(separator) || /[\p{Cc}"]/u.test(text))) return
-  return `The file for the bank quotes nothing, and ${name} has a separator, quotation mark or control character.`
+  return file.separator === undefined && /[^ -~]/.test(text)
+    ? `A file for the bank with fixed widths has only ASCII characters, and ${name} has others.`
+    : undefined
 }
 
 type Unfit = { readonly kind: 'unfit'; readonly why: string }
@@ -128,7 +124,7 @@ const toCell = (file: BankFile, column: Column, values: Values): string => {
   const text = toText(column, values)
   const padding = pad.repeat(Math.max(0, width - [...text].length))
   const padded = align === 'right' ? padding + text : text + padding
-  return file.separator && canQuote(file) ? quoteCell(padded, file.separator, file.quote === 'always') : padded
+  return file.separator ? quoteCell(padded, file.separator, file.quote === 'always') : padded
 }
 
 interface Batch {

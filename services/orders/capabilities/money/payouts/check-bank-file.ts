@@ -26,15 +26,11 @@ export const checkBankFile = ({ tenant }: TenantFile): FieldErrors => {
 }
 
 const checkWhole = (file: BankFile, currency: string): Found[] => {
-  const { separator, quote, decimals: given, point = '.', columns } = file
+  const { separator, quote, decimals: given, columns } = file
   const decimals = findDecimals(currency)
   const has = (...fields: readonly Column['field'][]) => columns.some(({ field }) => field && fields.includes(field))
   return [
     ['quote', separator === undefined && quote && 'A file without a separator quotes nothing: leave this out.'],
-    [
-      'point',
-      quote === 'never' && point === separator && 'Amounts would have the separator in them: choose another point.',
-    ],
     ['decimals', given !== undefined && given < decimals && `${currency} has ${decimals}: give at least as many.`],
     [
       'columns',
