@@ -40,6 +40,14 @@ export const startRelayFixture = async (t: Test, options: Partial<OrdersOptions>
       [waybills, waybills.map(() => statusKey), note],
     )
   }
+  /** Adds moves of the orders of each large entry, `times` entries each. */
+  const repeatEntries = (times: number) =>
+    rows(
+      `insert into log (tenant_id, type, waybill_numbers, status_keys)
+        select tenant_id, 'order.status_changed', waybill_numbers, status_keys from log, generate_series(1, $1)
+        where cardinality(waybill_numbers) > 1`,
+      [times],
+    )
   const countWaiting = async (): Promise<number> => (await rows('select count(*)::int from outbox'))[0].count
   /** Creates a relay as another process would. The end of the test stops it. */
   const addRelay = (more: Partial<RelayOptions> = {}): DeliveryLoop<string> => {
@@ -53,5 +61,5 @@ export const startRelayFixture = async (t: Test, options: Partial<OrdersOptions>
     })
     return relay
   }
-  return { ...app, receiver, addTenant, move, countWaiting, addRelay }
+  return { ...app, receiver, addTenant, move, repeatEntries, countWaiting, addRelay }
 }

@@ -95,6 +95,25 @@ export const order = (fields: Record<string, unknown> = {}): Record<string, unkn
   ...fields,
 })
 
+/** Holds what the notifier gets about that order of Lanka Shoes, but for what changes or has an address. */
+export const snapshot = {
+  order_no: null,
+  customer_name: 'Nimali Perera',
+  customer_phone: '0770000101',
+  business_name: 'Lanka Shoes Online',
+  merchant_name: 'Lanka Shoes',
+  origin_city: 'Kotte',
+  destination_city: 'Galle',
+  destination_state: 'Galle',
+  cod: 4500,
+  currency: 'LKR',
+  weight: 1.2,
+  description: null,
+  delivery_charge: 540.5,
+  is_final: false,
+  time_zone: 'Asia/Colombo',
+}
+
 /** Returns a batch of Lanka Shoes, from Kotte. */
 export const batch = (orders: unknown[] = [order()], general: Record<string, unknown> = {}) => ({
   general_data: { merchant_business_id: '7290', origin_city_id: '1500', ...general },
