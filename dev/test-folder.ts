@@ -3,10 +3,13 @@
 import { registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import './test-hooks.ts'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
 import { root } from './settings.ts'
 import { mark, type Outcome } from './test-processes.ts'
+
+// Imported as usual, tap would be loaded before the hooks that replace a part of it.
+await import('./test-hooks.ts')
+const { default: t } = await import('tap')
 
 declare global {
   var testOfFile: Test
