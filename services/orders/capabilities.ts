@@ -15,7 +15,7 @@ import { fromWaiting, isOpenSql } from './core/statuses/status-queries.ts'
  * keep no rows; the edits that `editing` keeps and the counts of `rate-gaps` only inform; the links to `tracking-page`
  * work again once it is back.
  */
-export const capabilities = {
+export const capabilities: Readonly<Record<string, Listed<Capability>>> = {
   people: {
     load: async () => (await import('./capabilities/people/capability.ts')).people,
     holds: {
@@ -103,7 +103,7 @@ export const capabilities = {
     },
   },
   restoring: { load: async () => (await import('./capabilities/restoring/capability.ts')).restoring },
-} as const satisfies Readonly<Record<string, Listed<Capability>>>
+}
 
 export const createCompanyFile = (loaded: Capabilities): CompanyParts =>
   [...loaded.values()].flatMap(({ company }) => company ?? [])
