@@ -65,7 +65,7 @@ const operations: Record<string, string[]> = {
     ...['approve', 'reject'].map(step => `POST /api/staff/ledger/correction/{correction_id}/${step}`),
     ...['GET', 'POST'].map(method => `${method} /api/staff/ledger/bank-entry`),
     ...['approve', 'reject'].map(step => `POST /api/staff/ledger/bank-entry/{entry_id}/${step}`),
-    'POST /api/staff/ledger/remit',
+    ...['POST /api/staff/ledger/remit', 'GET /api/staff/ledger/taxes'],
     ...['POST /api/staff/compensation', 'GET /api/staff/merchant/{merchant_id}/balance', 'GET /api/staff/invoice'],
     ...['POST /api/staff/invoice', 'GET /api/staff/invoice/{invoice_no}'],
     ...['submit', 'approve', 'reject', 'cancel', 'charges', 'dispute/settle'].map(
