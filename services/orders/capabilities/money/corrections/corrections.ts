@@ -5,6 +5,7 @@ import { isoTime } from '../../../core/database/iso-time.ts'
 import type { Tx } from '../../../core/database/tables.ts'
 import { findInvoice, type InvoiceRow } from '../invoices/invoices.ts'
 import { findCollection, insertCharges, insertLineSql, returnTransfer } from '../ledger/correction-lines.ts'
+import { decidedFields } from '../ledger/decided-routes.ts'
 import { Amount, BankReference, mostSummed, nullable, Waybill } from '../ledger/fields.ts'
 import { bookJournal } from '../ledger/ledger.ts'
 import { lockName, lockParcels, readClock } from '../ledger/parcels.ts'
@@ -29,7 +30,6 @@ type Kind = keyof typeof subjects
 const kinds = Object.keys(subjects) as Kind[]
 /** Names the kind that a settlement of a dispute with an amount asks for. */
 const settlement = 'settlement'
-export const correctionStates = ['waiting', 'approved', 'rejected'] as const
 
 const kindField = Type.Union(
   kinds.map(kind => Type.Literal(kind)),
@@ -50,15 +50,7 @@ export const Correction = Type.Object(
     return_fee: rightCharge,
     reason: Type.String(),
     bank_reference: nullable(),
-    made_by: Type.String({ examples: ['Chamari'] }),
-    made_at: Type.String(),
-    state: Type.Union(
-      correctionStates.map(state => Type.Literal(state)),
-      { examples: ['waiting'] },
-    ),
-    decided_by: nullable('Names who approved or rejected the correction.'),
-    decided_at: nullable(),
-    booked_on: nullable('The day of its entry; null: it is not approved.'),
+    ...decidedFields,
   },
   { title: 'Correction' },
 )
@@ -212,8 +204,6 @@ const done = async (tx: Tx, tenant: string, id: string, isRepeated = false): Pro
   data: (await findCorrection(tx, tenant, id)) as Stored,
   objects: isRepeated ? [] : [`correction ${id}`],
 })
-
-export const CorrectionDecision = defineBody('CorrectionDecision', {})
 
 /** Approves a correction, which books it, or rejects it. Whoever made it may only reject it. */
 export const decideCorrection = async (

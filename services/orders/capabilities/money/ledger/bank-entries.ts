@@ -4,6 +4,7 @@ import { type Acted, type Call, defineBody, refuse } from '../../../core/actions
 import { Reason } from '../../../core/actions/fields.ts'
 import { isoTime } from '../../../core/database/iso-time.ts'
 import type { Tx } from '../../../core/database/tables.ts'
+import { decidedFields } from './decided-routes.ts'
 import { Amount, BankReference, mostSummed, nullable } from './fields.ts'
 import { foldedBalanceSql, lastFoldedSql } from './fold-and-seal.ts'
 import { bookJournal } from './ledger.ts'
@@ -20,7 +21,6 @@ const accountsOfKind = {
 } as const
 type Kind = keyof typeof accountsOfKind
 const kinds = Object.keys(accountsOfKind) as Kind[]
-export const entryStates = ['waiting', 'approved', 'rejected'] as const
 
 const BookedAmount = { ...Amount, minimum: -mostSummed, must: 'be an amount', examples: [250] }
 
@@ -34,15 +34,7 @@ export const BankEntry = Type.Object(
     bank_reference: nullable(),
     office_reference: nullable('The reference of the tax office.'),
     reason: nullable(),
-    made_by: Type.String({ examples: ['Chamari'] }),
-    made_at: Type.String(),
-    state: Type.Union(
-      entryStates.map(state => Type.Literal(state)),
-      { examples: ['approved'] },
-    ),
-    decided_by: nullable('null: nobody had to decide.'),
-    decided_at: nullable(),
-    booked_on: nullable('null: it is not approved.'),
+    ...decidedFields,
   },
   { title: 'BankEntry' },
 )
@@ -175,8 +167,6 @@ const done = async (tx: Tx, tenant: string, id: number | string, isRepeated = fa
   data: (await findEntry(tx, tenant, id)) as BankEntry,
   objects: isRepeated ? [] : [`bank entry ${id}`],
 })
-
-export const BankEntryDecision = defineBody('BankEntryDecision', {})
 
 /** Approves an entry that waits, which books it, or rejects it. Whoever made it may only reject it. */
 export const decideEntry = async (

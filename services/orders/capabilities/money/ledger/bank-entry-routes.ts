@@ -1,6 +1,4 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { cursorFields, listCursor, PageOf } from '@courier/shared/lists/cursor.ts'
-import { listQuery, oneOf } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -8,31 +6,14 @@ import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { addAction } from '../../../core/actions/action.ts'
 import { Percent, taxTables } from '../taxes/tax-tables.ts'
-import {
-  BankEntry,
-  BankEntryDecision,
-  decideEntry,
-  entryStates,
-  listSql,
-  makeEntry,
-  NewBankEntry,
-  NewTaxPayment,
-  remit,
-} from './bank-entries.ts'
-
-const EntryQuery = listQuery(cursorFields, { state: oneOf(entryStates, 'Default: all.') })
-const cursors = listCursor(/^\d{1,18}$/)
+import { BankEntry, decideEntry, listSql, makeEntry, NewBankEntry, NewTaxPayment, remit } from './bank-entries.ts'
+import { addDecided } from './decided-routes.ts'
 
 const made = {
   data: BankEntry,
   action: 'bank_entry.made',
   describeNothing: ({ state }: BankEntry) => (state === 'waiting' ? 'A Second Person Must Approve It' : undefined),
 } as const
-
-const steps = [
-  ['approve', 'approved', 'approveBankEntry', 'Approve an entry of the bank, which books it; not by whoever made it'],
-  ['reject', 'rejected', 'rejectBankEntry', 'Reject an entry of the bank, which then changes nothing'],
-] as const
 
 const Taxes = Type.Object({
   tax_percent: Percent,
@@ -47,18 +28,17 @@ const taxesSql = `
 /** Serves staff: books and lists what a bank statement has beside deposits and payments of merchants. */
 export const bankEntryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   acceptJson(app)
-  const listing = {
-    operationId: 'listBankEntries',
+  addDecided(app, pool, {
+    path: '/ledger/bank-entry',
+    names: ['BankEntry', 'BankEntries'],
+    called: 'an entry of the bank',
+    noun: 'bank_entry',
+    id: 'entry_id',
+    data: BankEntry,
     summary: 'List entries of the bank: taxes remitted, fees, direct debits, differences in cash; newest first',
-    querystring: EntryQuery.schema,
-    response: { 200: PageOf(BankEntry, 'BankEntries') },
-  }
-  app.get('/ledger/bank-entry', { schema: listing }, async ({ staff: { tenant }, query }) => {
-    const { state = null } = EntryQuery.read(query)
-    const { after, limit } = cursors.read(query)
-    const values = [tenant, state, after[0] ?? null, limit + 1]
-    const rows = await readInTenant<BankEntry>(pool, tenant, { name: 'list_bank_entries', text: listSql, values })
-    return cursors.toPage(rows, limit, row => [String(row.entry_id)])
+    message: 'Entry Decided Successfully',
+    listSql,
+    decide: decideEntry,
   })
   const reading = {
     operationId: 'getTaxes',
@@ -88,16 +68,4 @@ export const bankEntryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     body: NewBankEntry,
     act: makeEntry,
   })
-  for (const [step, to, operationId, summary] of steps)
-    addAction(app, pool, {
-      path: `/ledger/bank-entry/:entry_id/${step}`,
-      params: Type.Object({ entry_id: Type.String({ maxLength: 18, pattern: '^[0-9]+$' }) }),
-      operationId,
-      action: `bank_entry.${to}`,
-      summary,
-      message: 'Entry Decided Successfully',
-      body: BankEntryDecision,
-      data: BankEntry,
-      act: (tx, call) => decideEntry(tx, to, call),
-    })
 }
