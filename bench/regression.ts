@@ -54,7 +54,7 @@ const looksSlower = (rounds: readonly Ratios[], share: number): boolean => areLo
  */
 export const isSlower = (rounds: readonly Ratios[], share = 1): boolean => areLow(takePercentiles(rounds, 0.75), share)
 
-const [roundsAtOnce, mostRounds, secondsEach, warmUpSeconds] = [3, 21, 0.6, 1]
+const [roundsAtOnce, mostRounds, secondsEach] = [3, 21, 0.6]
 
 /** Measures until this code does not look slower, or until the rounds are enough to judge. */
 export const measureUntilSure = async (
@@ -84,6 +84,13 @@ const measureInTurn = (ours: Measure, theirs: Measure) => async (isReversed: boo
   return isReversed ? compareCosts(second, first) : compareCosts(first, second)
 }
 
+/** Node compiles what runs often: until then the side with more code is slower, and on a slow machine for longer. */
+const warmUp = async (side: Measure): Promise<void> => {
+  const [seconds, enoughRequests, mostTurns] = [1, 2_000, 5]
+  for (let requests = 0, turns = 0; requests < enoughRequests && turns < mostTurns; turns++)
+    requests += (await side(seconds)).requestMilliseconds.length
+}
+
 /** Writes the median with the lower and the upper quartile. */
 const describe = (rounds: readonly Ratios[], kind: keyof Ratios): string => {
   const [lower, middle, upper] = [0.25, 0.5, 0.75].map(share => roundTo(takePercentiles(rounds, share)[kind], 2))
@@ -105,7 +112,7 @@ export const compareWithCommit = async (commit: string, cleanUps: AsyncDisposabl
   const compared = []
   for (const { name, service, measure } of cells) {
     const sides = [await measure(await startOurs(service)), await measure(await startTheirs(service))] as const
-    for (const side of sides) await side(warmUpSeconds)
+    for (const side of sides) await warmUp(side)
     const rounds = await measureUntilSure(measureInTurn(...sides), accepted[name])
     const sentence = `${name}: ${describe(rounds, 'perSecond')} of ${commit.slice(0, 7)}'s throughput, ${describe(rounds, 'perCpuSecond')} per CPU second, ${rounds.length} rounds`
     compared.push({ sentence, isSlower: isSlower(rounds, accepted[name]) })
