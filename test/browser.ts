@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, type ConsoleMessage, chromium, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { share, type Teardown } from '../dev/test-database.ts'
 
@@ -55,22 +55,41 @@ export const launchWithoutStorage = async (t: Test): Promise<BrowserContext> => 
   return context
 }
 
+/** Is in what Chromium says when containers of another test come or go: the page has no part in that. */
+const networkChanged = 'net::ERR_NETWORK_CHANGED'
+
+/** Returns true for an error in the browser's console that is the page's own. */
+export const isError = (message: ConsoleMessage): boolean =>
+  message.type() === 'error' && !message.text().includes(networkChanged)
+
+/** Opens an address, again if a change of this machine's network interrupts that. */
+export const openAddress = async (page: Page, url: string): Promise<void> => {
+  let isLost = false
+  page.on('requestfailed', request => (isLost ||= request.failure()?.errorText === networkChanged))
+  for (let tries = 0; tries < 5; tries++) {
+    isLost = false
+    const opening = tries > 0 && page.url().startsWith('http') ? page.reload() : page.goto(url)
+    const failure = await opening.then(
+      () => undefined,
+      (error: Error) => error,
+    )
+    if (failure && !failure.message.includes(networkChanged)) throw failure
+    if (!failure && !isLost) return
+  }
+}
+
 /** Opens a page that records every problem in `problems`, including requests to other origins. */
 export const openPage = async (t: Test, browser: Browser, url: string, width = 1280) => {
   const problems: string[] = []
   const page: Page = await browser.newPage({ viewport: { width, height: 844 } })
   t.teardown(() => page.close())
   page.on('pageerror', error => problems.push(error.message))
-  page.on('console', message => {
-    const text = message.text()
-    // Containers of another test come and go, which interrupts Chromium: the page has no part in that.
-    if (message.type() === 'error' && !text.includes('net::ERR_NETWORK_CHANGED')) problems.push(text)
-  })
+  page.on('console', message => isError(message) && problems.push(message.text()))
   page.on('request', request => {
     if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== new URL(url).origin)
       problems.push(`requests ${request.url()}`)
   })
-  await page.goto(url)
+  await openAddress(page, url)
   return { page, problems }
 }
 

@@ -8,6 +8,7 @@ import { build as buildNotifier, serviceToken } from '../services/notifier/test/
 import { addStaff } from '../services/orders/core/access/staff-commands.ts'
 import { createTokenFor } from '../services/orders/core/access/token-commands.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
+import { isError, openAddress } from './browser.ts'
 
 const password = 'courier-demo'
 const members = { admin: 'Dilani Perera', viewer: 'Saman Fernando' }
@@ -66,7 +67,7 @@ export const openConsole = async (
   const [problems, urls]: [string[], string[]] = [[], []]
   page.on('pageerror', error => problems.push(error.message))
   page.on('console', message => {
-    if (message.type() === 'error' && !isAskedInVain(message.location().url)) problems.push(message.text())
+    if (isError(message) && !isAskedInVain(message.location().url)) problems.push(message.text())
   })
   page.on('dialog', dialog => {
     problems.push(`dialog ${dialog.message()}`)
@@ -74,7 +75,7 @@ export const openConsole = async (
   })
   page.on('request', request => urls.push(request.url()))
   await page.addInitScript(`localStorage.setItem('courier.language', '${language}')`)
-  await page.goto(url)
+  await openAddress(page, url)
   return { page, problems, urls }
 }
 

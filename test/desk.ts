@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { showScreen } from './browser.ts'
+import { isError, openAddress, showScreen } from './browser.ts'
 import { waitUntil } from './courier.ts'
 
 /** Opens tabs of one browser at the desk, signed in. `problems` lists the problems of all tabs. */
@@ -14,8 +14,8 @@ export const openDesk = async (t: Test, browser: Browser, url: string) => {
   const open = async (email = 'shop@example.com', password = 'lanka-shoes-demo'): Promise<Page> => {
     const page = await context.newPage()
     page.on('pageerror', error => problems.push(error.message))
-    page.on('console', message => message.type() === 'error' && problems.push(message.text()))
-    await page.goto(url)
+    page.on('console', message => isError(message) && problems.push(message.text()))
+    await openAddress(page, url)
     await page.getByLabel('Company').fill('demo')
     await page.getByLabel('E-mail').fill(email)
     await page.getByLabel('Password').fill(password)

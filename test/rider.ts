@@ -1,5 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { openAddress } from './browser.ts'
 
 export const riderPassword = 'riders-of-tests'
 const phone = { width: 390, height: 844 }
@@ -15,7 +16,7 @@ export const openPhone = async (t: Test, browser: Browser, url: string, language
   const open = async (path = ''): Promise<Page> => {
     const page = await context.newPage()
     page.on('pageerror', error => problems.push(error.message))
-    await page.goto(`${url}/rider/${path}`)
+    await openAddress(page, `${url}/rider/${path}`)
     return page
   }
   return { context, open, problems }
