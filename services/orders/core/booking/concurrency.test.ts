@@ -1,11 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { build } from '../../test/build.ts'
 import { batch, order } from '../../test/tenant.ts'
 
 interface ApiResponse {
   status: number
-  body: { message: string; data: string[]; errors: Record<string, string[]> }
+  body: { message: string; code?: string; data: string[]; errors: Record<string, string[]> }
 }
+
+/** Lists what a busy machine responds, and clients repeat: docs/merchants/errors.md. Nothing was changed. */
+const repeated: readonly unknown[] = ['request_timeout', 'unavailable']
 
 /** Starts the application on a port of its own, and sends requests as clients do. */
 const listen = async (t: Test) => {
@@ -14,8 +18,12 @@ const listen = async (t: Test) => {
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
   const post = async (body: unknown): Promise<ApiResponse> => {
     const target = `${address}/api/public/merchant/order/bulk`
-    const response = await fetch(target, { method: 'POST', headers, body: JSON.stringify(body) })
-    return { status: response.status, body: (await response.json()) as ApiResponse['body'] }
+    for (let tries = 30; ; tries--) {
+      const response = await fetch(target, { method: 'POST', headers, body: JSON.stringify(body) })
+      const read = { status: response.status, body: (await response.json()) as ApiResponse['body'] }
+      if (tries === 0 || !repeated.includes(read.body.code)) return read
+      await delay(1000 * Number(response.headers.get('retry-after') ?? 1))
+    }
   }
   return { post, rows }
 }
