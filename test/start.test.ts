@@ -135,7 +135,7 @@ t.test(
     const started = performance.now()
     const second = npm('start')
     t.same(await second.ended, [1, null])
-    t.ok(performance.now() - started < 5_000, 'the second start ends within 5 s')
+    t.ok(performance.now() - started < 20_000, 'the second start does not wait for the first')
     t.match(second.output(), `npm start is already running on ${settings.DATA_DIR}`)
     t.match(second.output(), orders)
     const command = second.output().match(/kill \d+$/m)?.[0] ?? 'false'

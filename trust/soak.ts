@@ -1,16 +1,22 @@
 import { readdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { median, roundTo } from '../bench/statistics.ts'
-import { startBed } from './chaos/bed.ts'
+import { waitUntil } from '../test/courier.ts'
+import { type Bed, startBed } from './chaos/bed.ts'
 import { nobodyWaitsForever } from './chaos/checks/effects.ts'
 import { startClients } from './chaos/clients.ts'
 import type { Call } from './chaos/history.ts'
 import { createRecorder } from './chaos/record.ts'
+import { comeToRest } from './chaos/recover.ts'
 import { type Courier, measure, waitForOutbox, withProbe } from './courier.ts'
-import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
+import type { TrustOptions, TrustPromise } from './promise.ts'
 
 /** Limits how much the median may grow, beyond a tenth, from the first third of a run to the last. */
 const slack = { 'heap MB': 8, descriptors: 12, connections: 6, 'transient tables MB': 2 }
+/** Counts the messages that the API has accepted when the samples begin. */
+const warmMessages = 50
+/** Limits how long a slow machine may finish the work that clients have left. */
+const maxRestSeconds = 120
 type Measure = keyof typeof slack
 type Sample = Record<Measure, number>
 const measures = Object.keys(slack) as Measure[]
@@ -58,25 +64,29 @@ const sample = async (courier: Courier, name: Service): Promise<Sample> => {
   }
 }
 
-/** Samples a service at rest until no value is above its limit, for half a minute at most: a leak stays. */
-const sampleAtRest = async (courier: Courier, name: Service, limits: Sample): Promise<Sample> => {
+/**
+ * Samples a service that has nothing left to do until no value is above its limit, for half a minute at most: a leak
+ * stays.
+ */
+const sampleAtRest = async (bed: Bed, name: Service, limits: Sample, t: TrustOptions): Promise<Sample> => {
+  await comeToRest(bed, 16, performance.now() + maxRestSeconds * 1000, t.report)
   for (let tries = 30; ; tries--) {
-    const rest = await sample(courier, name)
+    const rest = await sample(bed.courier, name)
     if (tries === 0 || measures.every(what => rest[what] <= limits[what])) return rest
     await delay(1_000)
   }
 }
 
 /** Compares the thirds of a run. A value above its limit while requests were under way must be below it at rest. */
-const checkStable = async (courier: Courier, name: Service, samples: readonly Sample[], broken: Broken) => {
+const checkStable = async (bed: Bed, name: Service, samples: readonly Sample[], t: TrustOptions) => {
   const third = Math.max(1, Math.floor(samples.length / 3))
   const toMedians = (part: readonly Sample[]) => mapMeasures(what => median(part.map(each => each[what])))
   const [first, last] = [toMedians(samples.slice(0, third)), toMedians(samples.slice(-third))]
   const limits = mapMeasures(what => first[what] * 1.1 + slack[what])
   const grown = measures.filter(what => last[what] > limits[what])
-  const rest = grown.length > 0 ? await sampleAtRest(courier, name, limits) : last
+  const rest = grown.length > 0 ? await sampleAtRest(bed, name, limits, t) : last
   for (const what of grown)
-    broken.require(rest[what] <= limits[what], `${what} of ${name} grew from ${first[what]} to ${rest[what]}`)
+    t.broken.require(rest[what] <= limits[what], `${what} of ${name} grew from ${first[what]} to ${rest[what]}`)
   return Object.fromEntries(
     measures.map(what => [`${name} ${what}`, `${roundTo(first[what], 1)} -> ${roundTo(rest[what], 1)}`]),
   )
@@ -91,6 +101,13 @@ const run: TrustPromise['run'] = async t => {
   t.teardown(clients.stop)
   const samples: Record<Service, Sample[]> = { orders: [], notifier: [] }
   await delay(warmUp * 1000)
+  // On a slow machine the connections that messages need are open only now.
+  await waitUntil(
+    'messages arrive',
+    () => bed.courier.control(''),
+    ({ accepted }) => accepted >= warmMessages,
+    120,
+  )
   for (let passed = every; passed <= seconds; passed += every) {
     await Promise.race([delay(every * 1000), clients.working])
     for (const name of services) samples[name].push(await sample(bed.courier, name))
@@ -100,8 +117,8 @@ const run: TrustPromise['run'] = async t => {
   const busy = checkResponses(recorder.history, t)
   await waitForOutbox(bed.courier, t.short ? 120 : 30)
   const { accepted } = await bed.courier.control('')
-  const orders = await checkStable(bed.courier, 'orders', samples.orders, t.broken)
-  const notifier = await checkStable(bed.courier, 'notifier', samples.notifier, t.broken)
+  const orders = await checkStable(bed, 'orders', samples.orders, t)
+  const notifier = await checkStable(bed, 'notifier', samples.notifier, t)
   return { s: seconds, calls: recorder.history.length, repeated: busy, messages: accepted, ...orders, ...notifier }
 }
 

@@ -56,7 +56,7 @@ t.test('reads its settings and stops on SIGTERM, although responses hang', async
   const stoppedAt = performance.now()
   child.kill('SIGTERM')
   t.equal(await ended, 0)
-  t.ok(performance.now() - stoppedAt < 2000)
+  t.ok(performance.now() - stoppedAt < 5000)
   t.equal(await hanging, 'cut')
   t.notMatch(output(), 'of-the-test')
 })

@@ -128,5 +128,8 @@ t.test('responses wait as long as the behaviour says', async t => {
   t.ok((await measure(message())) >= 299)
   t.ok((await measure({})) >= 299)
   control.behave({ answer_latency_ms: 0 })
-  t.ok((await measure(message())) < 299)
+  // On a busy machine a response may be late.
+  const times: number[] = []
+  while (times.length < 5) times.push(await measure(message()))
+  t.ok(Math.min(...times) < 299, `${times} ms`)
 })

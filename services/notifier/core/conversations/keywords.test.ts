@@ -128,7 +128,7 @@ t.test('a tenant’s own words replace the default ones', t => {
 })
 
 t.test('ignores a long text, whatever it contains', t => {
-  const began = performance.now()
+  const began = process.threadCpuUsage()
   for (const unit of ['stop ', ' ', 'ﷺ', 'e\u0301', '\u200d', 'please ', '!'])
     for (const length of [100, 5_000]) {
       const text = `stop ${unit.repeat(length)}`
@@ -138,6 +138,7 @@ t.test('ignores a long text, whatever it contains', t => {
         `${JSON.stringify(unit)} ${length}`,
       )
     }
-  t.ok(performance.now() - began < 200)
+  const { user, system } = process.threadCpuUsage(began)
+  t.ok(user + system < 200_000, `${user + system} µs`)
   t.end()
 })

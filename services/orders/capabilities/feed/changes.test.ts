@@ -138,7 +138,7 @@ t.test('a waiting request gets changes made in this process and in another', asy
   const booked = performance.now()
   await make(['DM60000001'])
   t.strictSame((await waiting).body.data.map(toText), ['DM60000001 order.created key_1 merchant'])
-  t.ok(performance.now() - booked < 5_000)
+  t.ok(performance.now() - booked < 15_000, 'well before the end of its wait')
   const other = await createOrders(ordersOptions)
   const elsewhere = read({ cursor: await nowCursor(), wait: 20 })
   await delay(100)
