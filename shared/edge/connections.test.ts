@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -23,4 +25,27 @@ t.test('closing waits for a handler whose client has disconnected: the handler m
   await app.close()
   done.push('closed')
   t.same(done, ['handler', 'closed'])
+})
+
+t.test('closing ends no connection whose request arrived while the process was too busy to read it', async t => {
+  const app = Fastify({ return503OnClosing: false })
+  drainConnectionsOnClose(app)
+  app.get('/', async () => ({}))
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { server } = app
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const ask = () => socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  ask()
+  await once(socket, 'data')
+  const { closeIdleConnections } = server
+  const closing = app.close()
+  while (server.closeIdleConnections === closeIdleConnections) await delay(1)
+  // Timers come next, before arrived bytes.
+  await new Promise(setImmediate)
+  ask()
+  const busyUntil = performance.now() + 1_500
+  while (performance.now() < busyUntil);
+  const [response] = await Promise.race([once(socket, 'data'), once(socket, 'close')])
+  t.match(String(response), /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close/i)
+  await closing
 })

@@ -12,6 +12,14 @@ export const handleConnections = (app: FastifyInstance): void => {
   drainConnectionsOnClose(app)
 }
 
+/**
+ * Waits for two turns of the event loop, which accept the connections in the backlog and read what has arrived: a close
+ * would reset them. While the process was busy, both had to wait.
+ */
+const nextTurns = async (): Promise<void> => {
+  for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
+}
+
 /** Sets the time in which an idle connection may still deliver a request that was on its way when closing began. */
 const lastRequestMilliseconds = 1_000
 
@@ -30,13 +38,12 @@ export const drainConnectionsOnClose = (app: FastifyInstance): void => {
     const closeIdle = server.closeIdleConnections.bind(server)
     server.closeIdleConnections = () => {}
     const timers = [
-      setTimeout(closeIdle, lastRequestMilliseconds).unref(),
+      setTimeout(() => nextTurns().then(closeIdle), lastRequestMilliseconds).unref(),
       setTimeout(() => server.closeAllConnections(), 6_000).unref(),
     ]
     // Otherwise the timers would keep the closed application in memory.
     server.once('close', () => timers.forEach(clearTimeout))
-    // Connections waiting in the backlog would be reset: two turns of the event loop accept them.
-    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
+    await nextTurns()
   })
   waitForHandlers(app)
   app.addHook('onSend', (_request, reply, payload, done) => {
