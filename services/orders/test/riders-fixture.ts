@@ -1,18 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { addStaff } from '../core/access/staff-commands.ts'
-import { ordersFixture } from './orders-fixture.ts'
+import type { TenantFile } from '../core/provisioning/tenant-file.ts'
+import { ordersFixture, tenantFixture } from './orders-fixture.ts'
 
 const password = 'riders-of-tests'
 
 /** Builds a company with two riders, and returns helpers that act as a phone and as a dispatcher. */
-export const ridersFixture = async (t: Teardown, options: Parameters<typeof ordersFixture>[1] = {}) => {
-  const fixture = await ordersFixture(t, options)
-  const { pool, request, staffToken, make, moveAlong, rows } = fixture
+export const ridersFixture = async (t: Teardown, options: Parameters<typeof ordersFixture>[1] = {}) =>
+  addRiders(await ordersFixture(t, options))
+
+/** Returns the same for a tenant of its own in the application that the tests of this process share. */
+export const ridersTenant = async (t: Teardown, options: { file?: TenantFile } = {}) =>
+  addRiders(await tenantFixture(t, options))
+
+const addRiders = async <Fixture extends Awaited<ReturnType<typeof tenantFixture>>>(fixture: Fixture) => {
+  const { tenant, pool, request, staffToken, make, moveAlong, rows } = fixture
 
   const addPerson = async (name: string, role: string) => {
     const email = `${name.toLowerCase().replaceAll(' ', '.')}@courier.example`
-    await addStaff(pool, { tenant: 'demo', email, name, role }, password)
+    await addStaff(pool, { tenant, email, name, role }, password)
     const { body } = await request('POST', '/api/staff/login', { email, password }, { token: '' })
     const [{ staff_id }] = await rows('select staff_id::text from staff where email = $1', [email])
     return { email, name, id: staff_id as string, token: body.token as string }

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
+import { refusal, tenantFixture } from '../../test/orders-fixture.ts'
 
-const { make, makeOfBooks, cancel, moveAlong, get, rows, booksToken } = await ordersFixture(t)
+const { make, makeOfBooks, cancel, moveAlong, get, rows, booksToken } = await tenantFixture(t)
 
 const summary = async (query = '', options = {}) => (await get(`/order/summary${query}`, options)).body
 /** Makes orders with `time` as their time of creation. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createChance } from '../../../../test/chance.ts'
-import { ridersFixture } from '../../test/riders-fixture.ts'
+import { ridersTenant } from '../../test/riders-fixture.ts'
 
 // Compares random histories of two phones of a rider, and of a dispatcher, with a model. The phones collect acts
 // without a network and send some of them later, also twice at once. RIDER_SEED repeats a history; RIDER_STEPS makes
@@ -56,7 +56,7 @@ const apply = (parcel: Parcel, { kind, cod, amount = 0 }: PhoneAct, isForced = f
 
 t.test(`histories of riders agree with a model (RIDER_SEED=${seed})`, async t => {
   const { makeReady, assign, sendActs, writeAct, readList, nimal, sunil, staffPost, staffGet, rows, request, staffOf } =
-    await ridersFixture(t)
+    await ridersTenant(t)
   const clerk = await staffOf('Chamari')
   const random = createChance(seed)
   const below = (count: number): number => Math.floor(random() * count)

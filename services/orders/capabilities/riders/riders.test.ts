@@ -1,8 +1,8 @@
 import t from 'tap'
 import { refusal } from '../../test/orders-fixture.ts'
-import { ridersFixture } from '../../test/riders-fixture.ts'
+import { ridersTenant } from '../../test/riders-fixture.ts'
 
-const fixture = await ridersFixture(t)
+const fixture = await ridersTenant(t)
 const { make, makeReady, assign, act, sendActs, writeAct, readList, nimal, sunil, staffPost, staffGet, request } =
   fixture
 const waybillsOf = async (person = nimal) =>

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { deactivateStaff } from '../../core/access/staff-commands.ts'
-import { makeJpeg, ridersFixture } from '../../test/riders-fixture.ts'
+import { makeJpeg, ridersTenant } from '../../test/riders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
 
 const proof = { delivered: 'photo', failed: 'none' }
-const fixture = await ridersFixture(t, { file: tenantFile({ proof }) })
+const fixture = await ridersTenant(t, { file: tenantFile({ proof }) })
 const { makeReady, assign, act, sendActs, writeAct, addPerson, nimal, sunil, staffGet, send, app, pool, rows } = fixture
 
 /** Makes a JPEG of about 60 kB whose pixels contain no marker. */
@@ -34,7 +34,7 @@ t.test('a photo follows its act in parts, each of which may come twice or be los
   t.match(await sendPart(id, 0, photo.subarray(0, 16_000)), { status: 200, body: { data: { received: 16_000 } } })
   t.match((await sendPart(id, 0, photo.subarray(0, 16_000))).body.data, { received: 16_000 }, 'the response was lost')
   t.match((await sendPart(id, 32_000, photo.subarray(32_000, 48_000))).body.data, { received: 16_000 }, 'a gap')
-  const headers = { authorization: `Bearer ${fixture.token}`, 'x-tenant': 'demo' }
+  const headers = { authorization: `Bearer ${fixture.token}`, 'x-tenant': fixture.tenant }
   t.equal((await app.inject({ url: `${shop}/${proofId}`, headers })).statusCode, 404, 'half a picture is none')
   const both = [1, 2].map(() => sendPart(id, 16_000, photo.subarray(16_000)))
   for (const { body } of await Promise.all(both)) t.strictSame(body.data, { received: photo.length, is_complete: true })
@@ -65,7 +65,7 @@ t.test('a photo of a rider who was deactivated meanwhile arrives; a phone that w
   await sendPart(id, 0, photo.subarray(0, 100), gone)
   await fixture.request('POST', '/api/staff/logout', {}, { token: gone.token })
   t.match(await sendPart(id, 100, photo.subarray(100), gone), { status: 401 })
-  await deactivateStaff(pool, { tenant: 'demo', email: gone.email })
+  await deactivateStaff(pool, { tenant: fixture.tenant, email: gone.email })
   t.match(await sendPart(id, 100, photo.subarray(100), gone), { status: 200 })
   t.match(await listOf(waybill), [{ type: 'image/jpeg', rider: gone.name }])
 })

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
+import { refusal, tenantFixture } from '../../test/orders-fixture.ts'
 
-const { request, createToken, booksToken, rows, token: program } = await ordersFixture(t)
+const { request, createToken, booksToken, rows, token: program } = await tenantFixture(t)
 const base = '/api/public/merchant'
 const logIn = async (email: string, password: string) =>
   (await request('POST', `${base}/login`, { email, password }, { token: '' })).body.token

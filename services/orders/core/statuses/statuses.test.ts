@@ -1,14 +1,17 @@
 import t, { type Test } from 'tap'
 import { statusTable } from '../../../../test/merchant-page.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
-import { tenantFile } from '../../test/tenant.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
+import { tenantFile, withCards } from '../../test/tenant.ts'
 import { applyTenant } from '../provisioning/apply.ts'
 import { checkFile } from '../provisioning/check-file.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
 import { standardStatuses } from './statuses.ts'
 
 type Entries = NonNullable<TenantFile['statuses']>
-const fileWith = (statuses: Entries): TenantFile => ({ ...tenantFile(), statuses })
+const fileOf = (id: string, statuses?: Entries): TenantFile => ({
+  ...withCards(tenantFile({ id })),
+  ...(statuses && { statuses }),
+})
 
 /** Defines a set of four statuses: a parcel goes straight to the recipient. */
 const shortSet = [
@@ -36,11 +39,9 @@ const everything = `select tenant_id, status_key, name, description, color, is_m
 
 /** Builds a tenant; `apply` returns the changes as lines, or the errors. */
 const open = async (t: Test) => {
-  const fixture = await ordersFixture(t)
+  const fixture = await tenantFixture(t)
   const apply = async (statuses?: Entries, dryRun = false): Promise<unknown> => {
-    const file = statuses ? fileWith(statuses) : tenantFile()
-    for (const merchant of file.merchants) merchant.rate_card = 'standard'
-    const checked = checkFile(file)
+    const checked = checkFile(fileOf(fixture.tenant, statuses))
     const result = checked.kind === 'refused' ? checked : await applyTenant(fixture.pool, checked.file, dryRun)
     return result.kind === 'applied'
       ? result.changes.map(({ kind, id, change }) => `${kind} ${id} ${change}`)
@@ -73,9 +74,10 @@ t.test('names, colours and descriptions change alone, and stay when the file omi
 })
 
 t.test('a whole set replaces the existing one, and applies to the next move', async t => {
-  const { apply, set, make, move, rows } = await open(t)
+  const { tenant, apply, set, make, move, rows } = await open(t)
   await make(['DM00000001'], { initial_status_key: 'key_2' })
-  const version = async () => Number((await rows(`select version from tenants where tenant_id = 'demo'`))[0].version)
+  const version = async () =>
+    Number((await rows('select version from tenants where tenant_id = $1', [tenant]))[0].version)
   const before = await version()
   const changes = (await apply(shortSet)) as string[]
   t.equal(await version(), before + 1)
@@ -252,9 +254,9 @@ t.test('refuses a set in which money would be dropped, repeated or edited', asyn
 })
 
 t.test('warns of a stored set with such a move, and applies the rest of the file', async t => {
-  const { rows, pool } = await open(t)
-  await rows(`insert into status_moves (tenant_id, from_key, to_key) values ('demo', 'key_14', 'key_2')`)
-  const result = await applyTenant(pool, tenantFile(), false)
+  const { tenant, rows, pool } = await open(t)
+  await rows(`insert into status_moves (tenant_id, from_key, to_key) values ($1, 'key_14', 'key_2')`, [tenant])
+  const result = await applyTenant(pool, tenantFile({ id: tenant }), false)
   t.match(result, {
     kind: 'applied',
     warnings: [

@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert'
 import t from 'tap'
 import { findContradictions } from '../../../test/expect-books.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { preparePayer } from '../../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
@@ -14,7 +14,7 @@ const file = {
   statuses: shortStatuses,
 }
 Object.assign(file.rate_cards[0] ?? {}, { cod_fee_percent: 1, cod_fee_min: 20, return_fee: 150, each_return_kg: 25 })
-const fixture = await ordersFixture(t, { file })
+const fixture = await tenantFixture(t, { file })
 const { make, move, request, staffOf, staffGet, get, pool } = fixture
 const pay = await preparePayer(fixture)
 const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
@@ -37,7 +37,7 @@ const compare = async () => {
   t.strictSame(new Map(seen), new Map(books.balances()))
 }
 t.afterEach(async () => {
-  deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+  deepStrictEqual(listFindings(await checkLedger(pool, fixture.tenant)), [])
   deepStrictEqual(await findContradictions(fixture, '2020-01-01', today), [])
   await compare()
 })

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { applyTenant } from '../../../core/provisioning/apply.ts'
 import { companyFile } from '../../../test/build.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
 
 /** Returns the company with these fees; undefined: its merchants have no card. */
-const withFees = (percent?: number) => {
-  const file = { ...tenantFile(), statuses: shortStatuses }
+const withFees = (percent?: number, id = 'demo') => {
+  const file = { ...tenantFile({ id }), statuses: shortStatuses }
   const fees = { cod_fee_percent: percent ?? 9, cod_fee_min: 20, return_fee: 100 * (percent ?? 9), each_return_kg: 25 }
   Object.assign(file.rate_cards[0] ?? {}, fees)
   for (const merchant of file.merchants) merchant.rate_card = percent === undefined ? null : 'standard'
@@ -14,9 +14,9 @@ const withFees = (percent?: number) => {
 }
 
 t.test('a parcel is charged the fees that held when it was booked', async t => {
-  const { make, move, rows, pool } = await ordersFixture(t, { file: withFees(1) })
+  const { tenant, make, move, rows, pool } = await tenantFixture(t, { file: withFees(1) })
   const apply = async (percent?: number, dryRun = false) => {
-    const applied = await applyTenant(pool, withFees(percent), dryRun, { companyFile })
+    const applied = await applyTenant(pool, withFees(percent, tenant), dryRun, { companyFile })
     t.match(applied, { kind: 'applied' })
   }
   const book = (...waybills: string[]) => make(waybills, { initial_status_key: 'key_2', cod: 5000, weight: 2 })

@@ -6,7 +6,7 @@ import { applyTenant } from '../../../core/provisioning/apply.ts'
 import { checkFile } from '../../../core/provisioning/check-file.ts'
 import { companyFile } from '../../../test/build.ts'
 import { findContradictions, readCsv, readPages } from '../../../test/expect-books.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { ordersFixture, tenantFixture } from '../../../test/orders-fixture.ts'
 import { batch, order, shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
 import { Books, type Levied, levy, type ModelTax, totalOf } from '../test/model.ts'
@@ -75,7 +75,7 @@ t.test('apply refuses tables that say two things, or nothing', async t => {
 })
 
 t.test('apply refuses a table that would withhold more of a parcel than was paid', async t => {
-  const { apply } = await ordersFixture(t)
+  const { apply } = await tenantFixture(t)
   const [income, sales] = [
     (...rates: object[]) => ({ name: 'INCOME', rates }),
     (...rates: object[]) => ({ name: 'SALES', rates }),
@@ -109,7 +109,7 @@ t.test('apply refuses a table that would withhold more of a parcel than was paid
 })
 
 t.test('staff read the rates of the company file', async t => {
-  const { apply, staffGet } = await ordersFixture(t)
+  const { apply, staffGet } = await tenantFixture(t)
   const read = async () => (await staffGet('/ledger/taxes')).body.data
   await apply(tenantFile({ tax_percent: 18 }))
   t.same(await read(), { tax_percent: 18, withholding_percent: 0, taxes: null, withholding: null })
@@ -276,19 +276,19 @@ t.test('a company may take orders of registered merchants alone', async t => {
   const file = tenantFile({ withholding, money: { registered_only: true } })
   const [shop, books] = file.merchants
   Object.assign(shop ?? {}, { tax_number: 'NTN 1' })
-  const { bulk, booksToken, pool } = await ordersFixture(t, { file })
+  const { apply, bulk, booksToken } = await tenantFixture(t, { file })
   const bookAs = (token: string | undefined, business: string) =>
     bulk(batch([order()], { merchant_business_id: business }), token === undefined ? {} : { token })
   t.equal((await bookAs(undefined, '7290')).status, 200)
   const refused = await bookAs(booksToken, '7300')
   t.match(refused, { status: 422, body: { errors: { merchant: [/Give it your tax number, and book again/] } } })
   Object.assign(books ?? {}, { tax_number: 'NTN 2' })
-  await applyTenant(pool, file, false, { companyFile })
+  await apply(file)
   t.equal((await bookAs(booksToken, '7300')).status, 200)
   Object.assign(books ?? {}, { tax_status: 'unregistered' })
-  await applyTenant(pool, file, false, { companyFile })
+  await apply(file)
   t.equal((await bookAs(booksToken, '7300')).status, 422)
   Object.assign(file.tenant, { money: {} })
-  await applyTenant(pool, file, false, { companyFile })
+  await apply(file)
   t.equal((await bookAs(booksToken, '7300')).status, 200)
 })
