@@ -4,24 +4,23 @@ import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { revokeTokenById } from '@courier/shared/cli/token-commands.ts'
 import { mayBeToken } from '@courier/shared/postgres/tokens.ts'
 import t, { type Test } from 'tap'
-import { build } from '../../test/build.ts'
+import { applyFile, build } from '../../test/build.ts'
+import { buildTenant } from '../../test/build-tenant.ts'
 import { batch, tenantFile } from '../../test/tenant.ts'
 import { hashPassword, isPassword } from './passwords.ts'
 import { createTokenFor, listTokens, type TokenRequest } from './token-commands.ts'
 import { createTokenReader } from './tokens.ts'
 
-const shop = { tenant: 'demo', merchant: 'shop@example.com' }
-
-/** Starts the application; `getStatus` returns the status of a request with a token. */
+/** Opens a tenant of its own; `getStatus` returns the status of a request with a token. */
 const open = async (t: Test) => {
-  const { pool, bulk, apply, rows } = await build(t)
-  const getStatus = async (token: string, tenant = 'demo'): Promise<number> =>
-    (await bulk(batch(), { token, tenant, query: '?dry_run=true' })).status
-  return { pool, bulk, apply, rows, getStatus }
+  const { tenant, pool, bulk, rows } = await buildTenant(t)
+  const getStatus = async (token: string, of = tenant): Promise<number> =>
+    (await bulk(batch(), { token, tenant: of, query: '?dry_run=true' })).status
+  return { tenant, shop: { tenant, merchant: 'shop@example.com' }, pool, bulk, rows, getStatus }
 }
 
 t.test('a token is a prefix, 256 random bits and a checksum, and its id does not reveal it', async t => {
-  const { pool } = await open(t)
+  const { shop, pool } = await open(t)
   const made = await Promise.all(Array.from({ length: 20 }, () => createTokenFor(pool, shop)))
   for (const { id, token } of made) {
     t.match(id, /^tok_[\w-]{12}$/)
@@ -35,7 +34,7 @@ t.test('a token is a prefix, 256 random bits and a checksum, and its id does not
 })
 
 t.test('only the hash of a token is stored', async t => {
-  const { pool, rows } = await open(t)
+  const { shop, pool, rows } = await open(t)
   const { id, token } = await createTokenFor(pool, shop)
   const stored = await rows('select hash, tokens::text as row from tokens where token_id = $1', [id])
   t.strictSame(stored[0].hash, createHash('sha256').update(token).digest())
@@ -45,21 +44,21 @@ t.test('only the hash of a token is stored', async t => {
 })
 
 t.test('a token expires on time, even one that was just used', async t => {
-  const { pool, getStatus } = await open(t)
+  const { tenant, shop, pool, getStatus } = await open(t)
   const expires = new Date(Date.now() + 1_500)
   const { token } = await createTokenFor(pool, { ...shop, expires: expires.toISOString() })
   t.equal(await getStatus(token), 200)
   await delay(expires.getTime() - Date.now() + 50)
   t.equal(await getStatus(token), 401)
-  t.equal(await createTokenReader(pool)('demo', token), undefined)
+  t.equal(await createTokenReader(pool)(tenant, token), undefined)
 })
 
 t.test('a token is refused within 5 seconds of its revocation, however often it is used', async t => {
-  const { pool, getStatus } = await open(t)
+  const { tenant, shop, pool, getStatus } = await open(t)
   const { id, token } = await createTokenFor(pool, shop)
   const other = await createTokenFor(pool, shop)
   t.equal(await getStatus(token), 200)
-  t.equal(await revokeTokenById(pool, id), 'demo')
+  t.equal(await revokeTokenById(pool, id), tenant)
   const revoked = performance.now()
   while ((await getStatus(token)) === 200 && performance.now() - revoked < 8_000) await delay(50)
   const seconds = (performance.now() - revoked) / 1000
@@ -70,8 +69,8 @@ t.test('a token is refused within 5 seconds of its revocation, however often it 
 })
 
 t.test('a second revocation keeps the time of the first, and an unknown id is reported', async t => {
-  const { pool } = await open(t)
-  const { id } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
+  const { tenant, pool } = await open(t)
+  const { id } = await createTokenFor(pool, { tenant, staff: 'Ruwan' })
   const readRevokedAt = async () => (await listTokens(pool)).find(token => token.token_id === id)?.revoked_at
   await revokeTokenById(pool, id)
   const first = await readRevokedAt()
@@ -85,33 +84,34 @@ t.test('a second revocation keeps the time of the first, and an unknown id is re
 })
 
 t.test('the last use of a token is stored, at most once a minute', async t => {
-  const { pool, getStatus, rows } = await open(t)
+  const { tenant, shop, pool, getStatus, rows } = await open(t)
   const { id, token } = await createTokenFor(pool, shop)
-  const readLastUse = async () => (await listTokens(pool, 'demo')).find(row => row.token_id === id)?.last_used_at
+  const readLastUse = async () => (await listTokens(pool, tenant)).find(row => row.token_id === id)?.last_used_at
   t.equal(await readLastUse(), null)
   await getStatus(token)
   const used = await readLastUse()
   t.ok(used && Math.abs(Date.now() - used.getTime()) < 10_000, `used ${used?.toISOString()}`)
-  await createTokenReader(pool)('demo', token)
+  await createTokenReader(pool)(tenant, token)
   t.same(await readLastUse(), used, 'not written again within the minute')
   await rows(`update tokens set last_used_at = now() - interval '61 seconds' where token_id = $1`, [id])
-  await createTokenReader(pool)('demo', token)
+  await createTokenReader(pool)(tenant, token)
   t.ok(Date.now() - ((await readLastUse())?.getTime() ?? 0) < 10_000)
 })
 
 t.test('a token authenticates its holder only in its tenant', async t => {
-  const { pool, bulk, apply, getStatus } = await open(t)
-  await apply(tenantFile({ id: 'other' }))
+  const { tenant, shop, pool, bulk, getStatus } = await open(t)
+  const other = `${tenant}-other`
+  await applyFile(pool, tenantFile({ id: other }))
   const { token } = await createTokenFor(pool, shop)
-  const staff = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
+  const staff = await createTokenFor(pool, { tenant, staff: 'Ruwan' })
   t.equal(await getStatus(token), 200)
   const wrong = [
-    [token, 'other'],
+    [token, other],
     [token, 'nowhere'],
-    [staff.token, 'demo'],
-    [token.slice(0, -1), 'demo'],
-    [token.toUpperCase(), 'demo'],
-    ['courier_', 'demo'],
+    [staff.token, tenant],
+    [token.slice(0, -1), tenant],
+    [token.toUpperCase(), tenant],
+    ['courier_', tenant],
   ] as const
   for (const [token, tenant] of wrong) {
     const { status, body } = await bulk(batch(), { token, tenant })
@@ -121,19 +121,20 @@ t.test('a token authenticates its holder only in its tenant', async t => {
       `${token.slice(0, 10)} of ${tenant}`,
     )
   }
-  t.match(await createTokenReader(pool)('demo', staff.token), { merchantId: null })
+  t.match(await createTokenReader(pool)(tenant, staff.token), { merchantId: null })
   const { token: own } = await createTokenFor(pool, { ...shop, staff: ' ' })
-  t.match(await createTokenReader(pool)('demo', own), { merchantId: String })
+  t.match(await createTokenReader(pool)(tenant, own), { merchantId: String })
 })
 
 t.test('a merchant is found by e-mail address in any letter case', async t => {
-  const { pool, getStatus } = await open(t)
-  const { token } = await createTokenFor(pool, { tenant: 'demo', merchant: ' Shop@Example.com ' })
+  const { tenant, pool, getStatus } = await open(t)
+  const { token } = await createTokenFor(pool, { tenant, merchant: ' Shop@Example.com ' })
   t.equal(await getStatus(token), 200)
 })
 
 t.test('a refused command says why, and creates no token', async t => {
-  const { pool, rows } = await open(t)
+  const { pool, rows } = await build(t)
+  const shop = { tenant: 'demo', merchant: 'shop@example.com' }
   const ending = (expires: string): [TokenRequest, string] => [
     { ...shop, expires },
     `--expires must be a future time such as 2027-01-31T00:00:00Z, not ${expires}`,
