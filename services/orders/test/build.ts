@@ -90,6 +90,8 @@ export const startApplication = async (
     ...limits,
   }
   const { app, relay, workers, clients } = await createOrders(ordersOptions)
+  // Client and server share an event loop, in which a busy machine reads late what has arrived.
+  Object.assign(app.server, { headersTimeout: 60_000, requestTimeout: 60_000 })
   end.teardown(async () => {
     await app.close()
     await relay.stop()

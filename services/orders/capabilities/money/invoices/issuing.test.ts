@@ -163,7 +163,8 @@ t.test('eight connections issue and pay documents of the same merchants: no gap,
   await workAll(inProcess, company)
   for (const waybill of sold) await correct(waybill)
   await trade()
-  const statuses = await workAll(inProcess, company)
+  // A busy machine may respond with 503 to what waited for too long: it has done nothing, and `finish` does it.
+  const statuses = (await workAll(inProcess, company)).filter(status => status !== 503)
   t.strictSame(new Set(statuses), new Set([200, 422]), 'some were refused what others had done')
   t.ok((await finish(t, inProcess, company)).includes('credit_note'))
 })
