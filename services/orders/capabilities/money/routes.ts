@@ -10,6 +10,7 @@ import { balanceRoutes, merchantBalanceRoutes } from './ledger/balance-routes.ts
 import { bankEntryRoutes } from './ledger/bank-entry-routes.ts'
 import { bankAccountRoutes, merchantBankAccountRoutes } from './payouts/bank-account-routes.ts'
 import { payoutRoutes } from './payouts/payout-routes.ts'
+import { taxRoutes } from './taxes/tax-routes.ts'
 
 interface MerchantMoneyOptions extends InvoiceOptions {
   readonly findOrder: FindOrder
@@ -35,6 +36,7 @@ export const companyMoneyRoutes: FastifyPluginAsync<CompanyMoneyOptions> = async
   await app.register(cashRoutes, options)
   await app.register(bankAccountRoutes, options)
   await app.register(bankEntryRoutes, options)
+  await app.register(taxRoutes, options)
   await app.register(correctionRoutes, options)
   await app.register(payoutRoutes, options)
   await app.register(staffMoneyRoutes, options)

@@ -1,11 +1,7 @@
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { readInTenant } from '@courier/shared/postgres/database.ts'
-import { orNull } from '@courier/shared/schemas.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { addAction } from '../../../core/actions/action.ts'
-import { Percent, taxTables } from '../taxes/tax-tables.ts'
 import { BankEntry, decideEntry, listSql, makeEntry, NewBankEntry, NewTaxPayment, remit } from './bank-entries.ts'
 import { addDecided } from './decided-routes.ts'
 
@@ -14,16 +10,6 @@ const made = {
   action: 'bank_entry.made',
   describeNothing: ({ state }: BankEntry) => (state === 'waiting' ? 'A Second Person Must Approve It' : undefined),
 } as const
-
-const Taxes = Type.Object({
-  tax_percent: Percent,
-  withholding_percent: Percent,
-  taxes: orNull(taxTables.taxes, { description: 'null: only tax_percent.' }),
-  withholding: orNull(taxTables.withholding, { description: 'null: only withholding_percent.' }),
-})
-const taxesSql = `
-  select tax_percent::float8, withholding_percent::float8, taxes::jsonb, withholding::jsonb
-  from tenants where tenant_id = $1`
 
 /** Serves staff: books and lists what a bank statement has beside deposits and payments of merchants. */
 export const bankEntryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
@@ -39,15 +25,6 @@ export const bankEntryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = asy
     message: 'Entry Decided Successfully',
     listSql,
     decide: decideEntry,
-  })
-  const reading = {
-    operationId: 'getTaxes',
-    summary: 'Read the rates of taxes and withholdings, as the company file has them',
-    response: { 200: Type.Object({ data: Taxes }) },
-  }
-  app.get('/ledger/taxes', { schema: reading }, async ({ staff: { tenant } }) => {
-    const about = { name: 'read_taxes', text: taxesSql, values: [tenant] }
-    return { data: (await readInTenant<Static<typeof Taxes>>(pool, tenant, about))[0] as Static<typeof Taxes> }
   })
   addAction(app, pool, {
     ...made,
