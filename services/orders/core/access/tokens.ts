@@ -80,23 +80,26 @@ export const revokeLogins = async (
   column: 'merchant_id' | 'staff_id' | 'person_id',
   ids: readonly string[],
   by: Actor,
-) => {
+) =>
+  revoke(
+    tx,
+    tenant,
+    sql`${sql.ref(column)} = any(${ids}::bigint[]) and from_login and expires_at > now()
+      ${column === 'merchant_id' ? sql`and person_id is null` : sql``}`,
+    by,
+  )
+
+/** Revokes the live tokens of the agents that a merchant's person allowed. */
+export const revokeAgents = (tx: Tx, tenant: string, personId: string, by: Actor) =>
+  revoke(tx, tenant, sql`person_id = ${personId} and not from_login`, by)
+
+const revoke = async (tx: Tx, tenant: string, condition: RawBuilder<unknown>, by: Actor) => {
   const ended = await query<{ token_id: string; merchant_id: string | null }>(tx)`
-    update tokens set revoked_at = now() where tenant_id = ${tenant} and ${sql.ref(column)} = any(${ids}::bigint[])
-      and from_login ${column === 'merchant_id' ? sql`and person_id is null` : sql``}
-      and revoked_at is null and expires_at > now() returning token_id, merchant_id`
+    update tokens set revoked_at = now() where tenant_id = ${tenant} and ${condition} and revoked_at is null
+    returning token_id, merchant_id`
   const tokens = ended.map(({ token_id }) => token_id)
   await audit(tx, tenant, by, 'token.revoked', tokens)
   return ended
-}
-
-/** Revokes the live tokens of the agents that a merchant's person allowed. */
-export const revokeAgents = async (tx: Tx, tenant: string, personId: string, by: Actor): Promise<void> => {
-  const ended = await query<{ id: string }>(tx)`
-    update tokens set revoked_at = now() where tenant_id = ${tenant} and person_id = ${personId} and not from_login
-      and revoked_at is null returning token_id as id`
-  const ids = ended.map(({ id }) => id)
-  await audit(tx, tenant, by, 'token.revoked', ids)
 }
 
 /** Ends, in the transaction that deactivates a person, what else would let them in once they are active again. */
