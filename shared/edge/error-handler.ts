@@ -94,17 +94,16 @@ const collectMethods = (app: FastifyInstance): ((path: string) => string[]) => {
   app.addHook('onRoute', ({ method, url }) => {
     for (const verb of [method].flat() as HTTPMethod[]) routes.push({ verb, url })
   })
-  // Is built at the first unknown path: a start that does without it is faster.
-  let router: ReturnType<typeof findMyWay> | undefined
-  let verbs: HTTPMethod[] = []
   const open = () => {
-    const opened = findMyWay(routerOptions)
-    for (const { verb, url } of routes) if (!opened.hasRoute(verb, url)) opened.on(verb, url, () => {})
-    verbs = [...new Set(routes.map(({ verb }) => verb))].sort()
-    return opened
+    const router = findMyWay(routerOptions)
+    for (const { verb, url } of routes) if (!router.hasRoute(verb, url)) router.on(verb, url, () => {})
+    const verbs = [...new Set(routes.map(({ verb }) => verb))].sort()
+    return (path: string) => verbs.filter(verb => router.find(verb, path))
   }
+  // The router is built at the first unknown path: a start that does without it is faster.
+  let find: ReturnType<typeof open> | undefined
   return path => {
-    router ??= open()
-    return verbs.filter(verb => router?.find(verb, path))
+    find ??= open()
+    return find(path)
   }
 }
