@@ -28,9 +28,7 @@ export const promise: TrustPromise = {
       ],
       isEnough: hasDone(t.short ? 50 : 5_000),
       judge: ({ evidence: { history, exits } }, { broken, short }) => {
-        const failed = history.filter(call => {
-          return call.status === 0 || (call.status >= 500 && !(short && isBusy(call)))
-        })
+        const failed = history.filter(call => call.status === 0 || (call.status >= 500 && !(short && isBusy(call))))
         // Beside other tests a client may be so late that its idle connection was closed.
         const allowed = short ? history.length / 100 : 0
         for (const { what, name, status, code } of failed.length > allowed ? failed : [])

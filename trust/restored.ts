@@ -12,7 +12,7 @@ interface Printed {
 }
 
 /**
- * Holds for several back-offs of half a minute, in which the relay delivers nothing, and for the redelivery of all
+ * Is enough for several back-offs of half a minute, in which the relay delivers nothing, and for the redelivery of all
  * events since the backup, which comes before any new one.
  */
 const mostSeconds = 300

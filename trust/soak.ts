@@ -13,9 +13,9 @@ import type { TrustOptions, TrustPromise } from './promise.ts'
 
 /** Limits how much the median may grow, beyond a tenth, from the first third of a run to the last. */
 const slack = { 'heap MB': 8, descriptors: 12, connections: 6, 'transient tables MB': 2 }
-/** Counts the messages that the API has accepted when the samples begin. */
+/** Is how many messages the API must have accepted before the samples begin. */
 const warmMessages = 50
-/** Limits how long a slow machine may finish the work that clients have left. */
+/** Limits how long a slow machine may take to finish the work that clients have left. */
 const maxRestSeconds = 120
 type Measure = keyof typeof slack
 type Sample = Record<Measure, number>
@@ -101,7 +101,7 @@ const run: TrustPromise['run'] = async t => {
   t.teardown(clients.stop)
   const samples: Record<Service, Sample[]> = { orders: [], notifier: [] }
   await delay(warmUp * 1000)
-  // On a slow machine the connections that messages need are open only now.
+  // Only then has a slow machine opened the connections that messages need.
   await waitUntil(
     'messages arrive',
     () => bed.courier.control(''),

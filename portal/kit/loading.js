@@ -47,7 +47,7 @@
     return /** @type {PerformanceNavigationTiming | undefined} */ (opening)?.type === 'reload'
   }
   let timer = 0
-  /** Once the service responds: what is in sight says more than the browser's own page about errors. */
+  /** Loads once the service responds: until then, what is in sight says more than the browser's own error page. */
   const loadAgain = () => {
     const reload = (/** @type {Response} */ { ok }) => (ok ? location.reload() : plan(20))
     timer = 0

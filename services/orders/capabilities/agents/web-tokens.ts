@@ -71,7 +71,7 @@ const isRight = (code: Sealed['code'], { client_id, code_verifier = '', ...form 
   code.challenge === hash('sha256', code_verifier, 'base64url') &&
   code.ends_at > Date.now()
 
-/** Keeps the person from changing: who ends their agents afterwards sees this one. */
+/** Keeps the person from changing, so that whoever ends their agents afterwards ends this one, too. */
 const ownerSql = `
   select name from merchant_people
   where tenant_id = $1 and person_id = $2::bigint and is_active and role = 'owner' for share`

@@ -15,7 +15,7 @@ export const hashPassword = async (password: string): Promise<string> => {
   return `argon2id$${salt.toString('base64url')}$${(await derive(password, salt)).toString('base64url')}`
 }
 
-/** Hashes passwords and compares them with stored hashes, or remembers both. */
+/** Hashes passwords and compares them with stored hashes. Tests use one that remembers the results. */
 export interface Passwords {
   readonly hash: typeof hashPassword
   readonly isCorrect: typeof isPassword

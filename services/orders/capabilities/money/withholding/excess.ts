@@ -18,7 +18,7 @@ export const findExcess = async (tx: Tx, { tenant }: TenantFile | MerchantsFile)
   }
 }
 
-/** Finds the first day, and the kind of parcel, for which the rates add up to the most; none by 100 % or less. */
+/** Finds the first day, and the kind of parcel, for which the rates add up to the most; no row if 100 % is the most. */
 const excessSql = `
   with rates as (
     select value as rate from jsonb_path_query($1::jsonb, '$[*].rates[*]') as value
