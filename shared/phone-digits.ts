@@ -25,13 +25,16 @@ export const parseDigits = (digits: string, country?: string): string | undefine
   return parsePhoneNumberFromString(found.number)?.number === found.number ? found.number.slice(1) : undefined
 }
 
-/** Reads a plus and the digits of a number of any country by their count; undefined: parse it. */
+/**
+ * Reads a plus and the digits of a number of any country by their count; undefined: parse it, as where the prefix of a
+ * call within the country stands behind its code.
+ */
 const readInternational = (digits: string): string | undefined => {
   if (!digits.startsWith('+')) return undefined
   for (const length of [1, 2, 3]) {
-    const code = digits.slice(1, length + 1)
-    if (digits[length + 1] !== '0' && lengthsByCode.get(code)?.includes(digits.length - length - 1))
-      return digits.slice(1)
+    const national = digits.slice(length + 1)
+    const plan = plansByCode.get(digits.slice(1, length + 1))
+    if (plan?.lengths.includes(national.length)) return plan.prefix.exec(national)?.[0] ? undefined : digits.slice(1)
   }
   return undefined
 }
@@ -42,12 +45,11 @@ const readInternational = (digits: string): string | undefined => {
  */
 export const readUsual = (digits: string, country: string): string | undefined => {
   if (!/^[+]?[0-9]+$/.test(digits)) return undefined
-  const { code, signed, prefixes, lengths } = findSpelling(country)
-  // The country code may stand before a shorter number: the parser decides.
-  if (!prefixes.includes(code) && digits.startsWith(code) && lengths.includes(digits.length - code.length))
-    return undefined
+  if (digits.startsWith('+')) return readInternational(digits)
+  const { code, prefixes, lengths, unclear } = findSpelling(country)
+  if (unclear?.test(digits)) return undefined
   let found: string | undefined
-  for (const prefix of digits.startsWith('+') ? signed : prefixes) {
+  for (const prefix of prefixes) {
     const national = digits.length - prefix.length
     if (!lengths.includes(national) || digits[prefix.length] === '0' || !digits.startsWith(prefix)) continue
     if (found !== undefined) return undefined
@@ -56,10 +58,10 @@ export const readUsual = (digits: string, country: string): string | undefined =
   return found
 }
 
-/** Lists the spellings of E.164 digits that `readUsual` reads; none for a number of another country. */
+/** Lists the spellings of E.164 digits, besides those with a plus, that `readUsual` reads; none of another country. */
 export const spellUsual = (number: string, country: string): string[] => {
-  const { code, signed, prefixes } = findSpelling(country)
-  const spellings = [...signed, ...prefixes].map(prefix => prefix + number.slice(code.length))
+  const { code, prefixes } = findSpelling(country)
+  const spellings = prefixes.map(prefix => prefix + number.slice(code.length))
   return spellings.filter(spelling => readUsual(spelling, country) === number)
 }
 
@@ -71,22 +73,28 @@ const findPlan = (country: CountryCode) => {
 
 const findLengths = (country: CountryCode): number[] => findPlan(country)?.possibleLengths() ?? []
 
-/** Holds the counts of digits that the numbers of all countries with a country code have behind it. */
-const lengthsByCode = new Map(
-  [...Map.groupBy(getCountries(), country => getCountryCallingCode(country) as string)].map(
-    ([code, [first, ...others]]) => [
-      code,
-      findLengths(first as CountryCode).filter(length => others.every(other => findLengths(other).includes(length))),
-    ],
-  ),
+/** Matches a 0, and what the parser may take off the national digits of these countries; an empty match is none. */
+const makePrefix = (countries: readonly CountryCode[]): RegExp => {
+  const rules = countries.map(each => findPlan(each)?.nationalPrefixForParsing() ?? '0')
+  return new RegExp(`^(?:${[...new Set(['0', ...rules])].join('|')})`)
+}
+
+/** Holds, by country code, the counts of digits that the numbers of all its countries have, and their prefixes. */
+const plansByCode = new Map(
+  [...Map.groupBy(getCountries(), country => getCountryCallingCode(country) as string)].map(([code, countries]) => {
+    const [first = [], ...others] = countries.map(findLengths)
+    const lengths = first.filter(length => others.every(other => other.includes(length)))
+    return [code, { lengths, prefix: makePrefix(countries) }]
+  }),
 )
 
 interface Spelling {
   readonly code: string
-  /** Lists what may stand before a national number, and the same for numbers with a plus. */
+  /** Lists what may stand before a national number. */
   readonly prefixes: readonly string[]
-  readonly signed: readonly string[]
   readonly lengths: readonly number[]
+  /** Matches digits that may hold more than a national number: the parser decides. */
+  readonly unclear?: RegExp
 }
 
 const spellings = new Map<string, Spelling>()
@@ -103,7 +111,7 @@ const findSpelling = (country: string): Spelling => {
 const plainRules: readonly (string | undefined)[] = [undefined, '0', '1', '0|180020']
 
 const readSpelling = (country: string): Spelling => {
-  if (!isSupportedCountry(country)) return { code: '', prefixes: [], signed: [], lengths: [] }
+  if (!isSupportedCountry(country)) return { code: '', prefixes: [], lengths: [] }
   const plan = findPlan(country)
   const lengths = plan?.possibleLengths() ?? []
   const code = getCountryCallingCode(country)
@@ -112,5 +120,9 @@ const readSpelling = (country: string): Spelling => {
       length => parsePhoneNumberFromString(prefix + '7'.repeat(length), country)?.nationalNumber.length === length,
     )
   const local = plainRules.includes(plan?.nationalPrefixForParsing()) ? ['', '0', code, `00${code}`] : []
-  return { code, prefixes: local.filter(isPrefix), signed: [`+${code}`].filter(isPrefix), lengths }
+  const prefixes = local.filter(isPrefix)
+  const behindCode = prefixes.includes(code) ? ['0'] : ['0', ...lengths.map(length => `.{${length}}$`)]
+  // The digits of a call abroad, or the country code, may stand before a shorter number.
+  const unclear = new RegExp(`^(?:(?!00)(?:${plan?.IDDPrefix()})|${code}(?:${behindCode.join('|')}))`)
+  return { code, prefixes, lengths, unclear }
 }

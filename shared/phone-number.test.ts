@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { parsePhoneNumberFromString } from 'libphonenumber-js'
+import { getCountries, getCountryCallingCode, parsePhoneNumberFromString } from 'libphonenumber-js'
 import t from 'tap'
 import { normalisePhone, readDigits, readPhone } from './phone-number.ts'
 
@@ -145,6 +145,11 @@ t.test('the country completes a number without a country code', async t => {
     ['+298 123456', 'LK', '+298123456'],
     ['+44 7911 123456', 'LK', '+447911123456'],
     ['+55 11 8765 4321', 'BR', '+5511987654321'],
+    ['+375 8 29 1234567', 'LK', '+375291234567'],
+    ['+375 80 29 1234567', 'BY', '+375291234567'],
+    ['+7 812 123 45 67', 'LK', '+78121234567'],
+    ['018 95 210101', 'IL', '+95210101'],
+    ['41 080 259 07 97', 'CH', '+41802590797'],
     ['+55 11 98765 4321', 'BR', '+5511987654321'],
     ['0771234567', 'XX', '0771234567'],
     ['+94 77 123 4567', 'XX', person],
@@ -217,6 +222,25 @@ t.test('plain digits are read as the parser reads them', async () => {
     }),
     // An Indian number of eleven digits may be one of nine behind the country code.
     { numRuns: 2_000, examples: [['91111111111', 'IN']] },
+  )
+})
+
+t.test('digits behind the code of any country are read as the parser reads them', async () => {
+  const spelt = fc.tuple(
+    fc.constantFrom(...getCountries()),
+    fc.constantFrom('+', '', 'national'),
+    fc.stringMatching(/^[0189]?[0-9]{6,12}$/),
+  )
+  fc.assert(
+    fc.property(spelt, ([country, start, digits]) => {
+      const text = start === 'national' ? digits : `${start}${getCountryCallingCode(country)}${digits}`
+      // People write 00 everywhere, also where a call abroad begins with other digits.
+      if (text.startsWith('00')) return true
+      const parsed = parsePhoneNumberFromString(text, country)
+      if (!parsed?.isPossible() || parsePhoneNumberFromString(parsed.number)?.number !== parsed.number) return true
+      return normalisePhone(text, country) === parsed.number.slice(1)
+    }),
+    { numRuns: 20_000 },
   )
 })
 

@@ -164,6 +164,23 @@ t.test('housekeeping reads the numbers that the version before stored, once', as
   t.equal(await inTenant(pool, 'demo', (tx: Tx) => fillPhones()(tx, 'demo')), 0, 'nothing is left to read')
 })
 
+t.test('housekeeping reads what an earlier version took for another number again, and keeps the spelling', async t => {
+  const typed = ['+375 8 29 1234567', '+375 8 29 1234567 (office)']
+  const { data } = (await bulk(batch(typed.map((_, cod) => order({ cod, customer_phone: '0719999999' }))))).body
+  const [before, stored] = [typed[0], '+3758291234567']
+  await rows(
+    `update orders set customer_phone = phone, phone_as_typed = spelt, created_at = now() - interval '1 hour'
+     from unnest($1::text[], $2::text[], $3::text[]) as given (waybill, phone, spelt) where waybill_number = waybill`,
+    [data, [before, stored], [null, `${stored} ${typed[1]}`]],
+  )
+  await rows('update tenants set phones_read_at = null, phones_read_waybill = null')
+  const { clean } = createOrdersHousekeeping(pool, pino({ level: 'silent' }), allCapabilities)
+  await clean()
+  t.strictSame((await list('+375 29 123-45-67')).toSorted(), data.toSorted())
+  for (const [index, spelling] of typed.entries())
+    t.equal((await get(`/order/${data[index]}`)).body.data.customer_phone, spelling)
+})
+
 t.test('a number that a process of the version before edits is shown, not the spelling of the one before', async t => {
   const [waybill] = (await bulk(batch([order({ customer_phone: '0771230012 (office)' })]))).body.data
   await rows(`update orders set customer_phone = '0771230013' where waybill_number = $1`, [waybill])

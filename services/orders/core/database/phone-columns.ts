@@ -18,6 +18,11 @@ export const toPhoneColumns = (typed: string, key: string, country: string): Pho
     ? { customer_phone: typed, phone_as_typed: undefined }
     : { customer_phone: key, phone_as_typed: `${key} ${typed}` }
 
+/** Selects the phone number as the merchant typed it. */
+export const typedPhoneSql = `
+  case when starts_with(phone_as_typed, customer_phone || ' ') then substr(phone_as_typed, length(customer_phone) + 2)
+    else customer_phone end`
+
 const strip = (phone: string): string => phone.replace(/[ ().-]/g, '')
 
 /** Returns true if `listStored` lists the text for the key, and its end is that of the key. */
@@ -49,10 +54,10 @@ export const fillPhones = () => {
   const end = performance.now() + followedMilliseconds
   return async (tx: Tx, tenant: string): Promise<number> => {
     if (performance.now() > end) return 0
-    const orders = await tx.rows<{ at: string; waybill: string; phone: string; country: string }>(readSql, [tenant])
-    const changes = orders.flatMap(({ waybill, phone, country }) => {
-      const columns = toPhoneColumns(phone, readPhone(phone, country).key, country)
-      return columns.phone_as_typed === undefined ? [] : { waybill, phone, ...columns }
+    const orders = await tx.rows<StoredPhone>(readSql, [tenant])
+    const changes = orders.flatMap(({ waybill, phone, typed, country }) => {
+      const columns = toPhoneColumns(typed, readPhone(typed, country).key, country)
+      return columns.customer_phone === phone ? [] : { waybill, phone, ...columns }
     })
     if (changes.length > 0) await tx.rows(changeSql, [tenant, JSON.stringify(changes)])
     const last = orders.at(-1)
@@ -61,9 +66,17 @@ export const fillPhones = () => {
   }
 }
 
+interface StoredPhone {
+  readonly at: string
+  readonly waybill: string
+  readonly phone: string
+  readonly typed: string
+  readonly country: string
+}
+
 /** Leaves the last minute out: a transaction that began earlier may still commit. */
 const readSql = `
-  select created_at::text as at, waybill_number as waybill, customer_phone as phone, country
+  select created_at::text as at, waybill_number as waybill, customer_phone as phone, ${typedPhoneSql} as typed, country
   from orders cross join (
     select country, phones_read_at, phones_read_waybill from tenants where tenant_id = $1
   ) mark

@@ -4,6 +4,7 @@ import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { isoTime } from '../database/iso-time.ts'
+import { typedPhoneSql } from '../database/phone-columns.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Facets, flagsSql } from './facets.ts'
 import type { OrderRow, TrackedOrder, TrackedRow } from './order-rows.ts'
@@ -19,16 +20,11 @@ export interface FacetStore extends OrderStore {
   readonly facets: Facets
 }
 
-/** Selects the phone number as the merchant typed it (migration 0041). */
-const typedPhoneSql = `
-  case when starts_with(phone_as_typed, customer_phone || ' ') then substr(phone_as_typed, length(customer_phone) + 2)
-    else customer_phone end as customer_phone`
-
 /** Selects the columns of an OrderRow from `orders`; $1 is the tenant. */
 export const orderColumnsSql = `
   (select version from tenants where tenant_id = $1) as version,
   waybill_number, order_no, merchant_id, business_id, origin_city_id, destination_city_id,
-  customer_name, customer_address, ${typedPhoneSql}, customer_secondary_phone, customer_email,
+  customer_name, customer_address, ${typedPhoneSql} as customer_phone, customer_secondary_phone, customer_email,
   cod, weight, description, remark, delivery_charge::float8 as delivery_charge, status_key,
   ${isoTime('created_at')} as created_at`
 
