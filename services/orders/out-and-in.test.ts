@@ -1,10 +1,10 @@
 // Leaves capabilities out of a company that uses them, and loads them again.
-import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
+import { runCommand } from '../../dev/run-command.ts'
 import { launch } from '../../dev/service-process.ts'
 import { makeFolder } from '../../dev/test-database.ts'
 import { createOrders } from './app.ts'
@@ -54,12 +54,7 @@ const build = async (t: Test) => {
   }
   /** Runs an operator's command, with all capabilities left out. */
   const operate = (words: string[], more: Record<string, string> = {}) =>
-    new Promise<{ status: number; stdout: string; stderr: string }>(resolve => {
-      const env = { ...environment, ORDERS_CAPABILITIES: 'none', ...more }
-      execFile(process.execPath, [join(import.meta.dirname, 'admin.ts'), ...words], { env }, (error, stdout, stderr) =>
-        resolve({ status: Number(error?.code ?? 0), stdout, stderr }),
-      )
-    })
+    runCommand(join(import.meta.dirname, 'admin.ts'), { ...environment, ORDERS_CAPABILITIES: 'none', ...more }, words)
   /** Sends a request of staff to another process of the service, with this setting. */
   const runWith = async (setting: string) => {
     const { app, clients } = await createOrders({

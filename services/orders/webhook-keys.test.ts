@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { runCommand } from '../../dev/run-command.ts'
 import { launch } from '../../dev/service-process.ts'
 import { serviceToken } from './test/build.ts'
 import { ordersFixture } from './test/orders-fixture.ts'
@@ -25,10 +25,7 @@ const build = async (t: Test) => {
   }
   const listens = (text: string) => launch(t, 'services/orders/main.ts', environment(text)).listening()
   const rotate = (text: string) =>
-    spawnSync(process.execPath, [join(import.meta.dirname, 'admin.ts'), 'keys', 'rotate'], {
-      env: environment(text),
-      encoding: 'utf8',
-    })
+    runCommand(join(import.meta.dirname, 'admin.ts'), environment(text), ['keys', 'rotate'])
   return { ...fixture, isRefused, listens, rotate }
 }
 
@@ -39,7 +36,7 @@ t.test('another key under the id of the one that sealed bank accounts stops the 
   const path = `/api/staff/merchant/${(await readFacts()).shop}/bank-account`
   t.equal((await request('POST', path, account, { token })).status, 200)
   await isRefused(keys.wrong)
-  t.match(rotate(keys.wrong), { status: 1, stderr: `orders: ${sentence}\n` })
+  t.match(await rotate(keys.wrong), { status: 1, stderr: `orders: ${sentence}\n` })
   await listens(keys.right)
   await listens(keys.newer)
 

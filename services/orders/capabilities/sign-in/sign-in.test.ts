@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -7,6 +6,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { Secret, TOTP } from 'otpauth'
 import t from 'tap'
+import { runCommand } from '../../../../dev/run-command.ts'
 import { addStaff } from '../../core/access/staff-commands.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
@@ -43,10 +43,7 @@ const setPassword = (code: string, given = password, side = '/api/staff') =>
   insist(() => request('POST', `${side}/sign-in/password`, { code, password: given }, { token: '' }))
 const readCode = (url: string): string => url.split('/').at(-1) ?? ''
 const runAdmin = (command: readonly string[]) =>
-  spawnSync(process.execPath, [join(import.meta.dirname, '../../admin.ts'), ...command], {
-    env: { ...process.env, ORDERS_DATABASE_URL: database.url },
-    encoding: 'utf8',
-  })
+  runCommand(join(import.meta.dirname, '../../admin.ts'), { ORDERS_DATABASE_URL: database.url }, command)
 const add = async (name: string, roles: string[]) => {
   const email = `${name.toLowerCase()}@courier.example`
   const { status, body } = await staff('POST', '/people', { name, email, roles })
@@ -196,7 +193,7 @@ t.test("a merchant's person is invited by an owner, and ends own sessions", asyn
 t.test("the operator's deactivation ends links too", async t => {
   const { id, email, code } = await add('Chamari', ['viewer'])
   const command = ['staff', 'deactivate', '--tenant', 'demo', '--email', email]
-  t.equal(runAdmin(command).status, 0)
+  t.equal((await runAdmin(command)).status, 0)
   t.equal((await staff('PATCH', `/people/${id}`, { is_active: true })).status, 200)
   t.match((await setPassword(code)).body.errors, { code: [String] })
 })
@@ -289,7 +286,7 @@ t.test('staff recover: a link of the operator signs in once and forgets the seco
   t.equal((await logIn(email, { password, code: now })).status, 200)
   t.equal((await find(id)).has_second_factor, true)
   await apply(tenantFile({ sign_in: { password: false, second_factor: 'all' } }))
-  const { url } = JSON.parse(recover(email).stdout)
+  const { url } = JSON.parse((await recover(email)).stdout)
   t.match(url, /^https:\/\/portal\.example\/portal\/#\/recover\/demo\/[\w-]{43}$/)
   t.equal((await find(id)).has_second_factor, false)
   const useLink = () => request('POST', '/api/staff/sign-in/password', { code: readCode(url) }, { token: '' })
@@ -301,7 +298,7 @@ t.test('staff recover: a link of the operator signs in once and forgets the seco
   t.strictSame(audited.map(row => row.action).sort(), ['staff.invited', 'staff.sign_in_reset', 'token.revoked'])
   await staff('PATCH', `/people/${id}`, { is_active: false })
   for (const each of [email, 'nobody@courier.example']) {
-    const { status, stderr } = recover(each)
+    const { status, stderr } = await recover(each)
     t.equal(status, 1)
     t.match(stderr, new RegExp(`no active member of staff ${each}`))
   }

@@ -1,18 +1,16 @@
-import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
 import { archive as archiveKinds } from '@courier/shared/cli/archive.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { takeAudit } from '@courier/shared/postgres/old-rows.ts'
 import t, { type Test } from 'tap'
+import { runCommand } from '../../../../dev/run-command.ts'
 import { makeFolder } from '../../../../dev/test-database.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { takeTimelines } from './archive.ts'
 
-const run = promisify(execFile)
 const admin = join(import.meta.dirname, '../../admin.ts')
 
 const built = await ordersFixture(t)
@@ -26,10 +24,7 @@ const fixture = async (t: Test) => {
   const { url, ownerUrl } = built.database
   const env = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }
   const archiveAs = (environment: Record<string, string>, ...words: string[]) =>
-    run(process.execPath, [admin, 'archive', ...words], { env: environment, timeout: 60_000 }).then(
-      ({ stdout }) => ({ status: 0, stdout, stderr: '' }),
-      ({ code, stdout, stderr }) => ({ status: code as number, stdout, stderr }),
-    )
+    runCommand(admin, environment, ['archive', ...words])
   const archive = (dryRun = false, kinds = [takeTimelines, takeAudit]) =>
     archiveKinds(owner, kinds, { days: 400, folder, dryRun })
   const make = async (waybill: string, status: string, days: number) => {
