@@ -11,6 +11,8 @@ export interface Group {
   readonly environment: { readonly TEST_CAPABILITIES: 'all' | 'none' }
   /** Runs the file itself, instead of dev/test-folder.ts. */
   readonly isAlone: boolean
+  /** Starts only once the browsers, the containers and the cluster are there. */
+  readonly needsPrograms: boolean
   /** Names the files that wait, the longest first. */
   readonly files: string[]
 }
@@ -165,6 +167,7 @@ const groupFiles = (files: readonly string[], isAlone: (file: string) => boolean
       words,
       environment: { TEST_CAPABILITIES: /(^|\/)services\/[a-z]+\/core\//.test(path) ? 'none' : 'all' },
       isAlone: isAlone(files[0] ?? ''),
+      needsPrograms: path.startsWith('test/') || words.includes(onCitus),
       files: files.toSorted((a, b) => estimate(b, durations) - estimate(a, durations)),
     }
   })

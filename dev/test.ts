@@ -10,6 +10,7 @@ import { makeTemplateOnCitus, makeTemplates, onCitus } from './test-database.ts'
 import { checks, chooseGroups, estimateGroup, type Group } from './test-files.ts'
 import { startTestPostgres } from './test-postgres.ts'
 import { type Result, runGroup, stopProcesses } from './test-processes.ts'
+import { awaitPrograms } from './test-programs.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -44,13 +45,18 @@ const report = (result: Result): void => {
   process.stdout.write(`[${results.length}/${total}] ${name} ${seconds.toFixed(1)} s${verdict}\n`)
 }
 
-const citus = { isReady: false, preparing: Promise.resolve() }
-const canStart = ({ words }: Group): boolean => citus.isReady || !words.includes(onCitus)
+/** Waits for what groups need: the programs that the CI installs while other tests run, and the template of Citus. */
+const preparing = { programs: awaitPrograms(), citus: Promise.resolve() }
+const isReady = { programs: false, citus: false }
+preparing.programs.catch(() => {}).finally(() => (isReady.programs = true))
 
-/** Makes the template of Citus while other tests run. If that fails, so do its tests and, at last, the run. */
+const canStart = ({ words, needsPrograms }: Group): boolean =>
+  (isReady.programs || !needsPrograms) && (isReady.citus || !words.includes(onCitus))
+
+/** Makes the template of Citus. If that fails, so do its tests and, at last, the run. */
 const prepareCitus = (): void => {
-  citus.preparing = makeTemplateOnCitus().finally(() => (citus.isReady = true))
-  citus.preparing.catch(() => {})
+  preparing.citus = preparing.programs.then(makeTemplateOnCitus).finally(() => (isReady.citus = true))
+  preparing.citus.catch(() => {})
 }
 
 /** Runs `jobs` processes side by side. Each takes the group with most work left for a process. */
@@ -66,7 +72,7 @@ const runGroups = async (groups: readonly Group[], env: NodeJS.ProcessEnv): Prom
       const [group] = left.filter(canStart).toSorted((a, b) => share(b) - share(a))
       if (left.length === 0) return
       if (!group) {
-        await citus.preparing.catch(() => {})
+        await (isReady.programs ? preparing.citus : preparing.programs).catch(() => {})
         continue
       }
       processes.set(group, countProcesses(group) + 1)
@@ -104,7 +110,7 @@ try {
   total = [...groups, ...last].reduce((sum, { files }) => sum + files.length, 0)
   if (groups.some(({ words }) => words.includes(onCitus))) prepareCitus()
   await runGroups(groups, env)
-  await citus.preparing
+  await Promise.all([preparing.programs, preparing.citus])
   await runGroups(last, env)
 } catch (error) {
   // The Postgres that is being stopped raises this error; throwing it here would leave that Postgres behind.
