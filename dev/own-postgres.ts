@@ -29,11 +29,27 @@ const copyCluster = (url: string, copy: string): Promise<string> =>
     await writeFile(label, stopped.rows[0].labelfile)
     await mkdir(wal, { mode: 0o700 })
     for (const path of [label, wal]) await chown(path, uid, gid)
-    await copyAll(join(cluster, 'pg_wal'), wal, name => /^[\dA-F]{24}$/.test(name))
+    await copyAll(join(cluster, 'pg_wal'), wal, name => /^[\dA-F]{24}$|\.history$/.test(name))
     return cluster
   })
 
-const startStandby = async (t: Teardown, primary: string, settings: Record<string, string>) => {
+/** Describes a server that can be killed. */
+export interface Server {
+  readonly port: number
+  /** Ends the server as a power cut would. */
+  kill: () => Promise<void>
+  /** Adds a standby that streams from this server. */
+  addStandby: () => Promise<Standby>
+}
+
+/** Describes a server that can be promoted, and then takes standbys of its own. */
+export interface Standby extends Server {
+  /** Receives nothing more from the primary, as behind a network that lags. */
+  disconnect: () => Promise<unknown>
+  promote: () => Promise<unknown>
+}
+
+const startStandby = async (t: Teardown, primary: string, settings: Record<string, string>): Promise<Standby> => {
   const folder = makeFolder(t)
   await chmod(folder, 0o755)
   const cluster = join(folder, 'cluster')
@@ -46,10 +62,11 @@ const startStandby = async (t: Teardown, primary: string, settings: Record<strin
   const port = await findFreePort()
   const starting = startPostgres({ folder, port, settings })
   t.teardown(async () => (await starting.catch(() => undefined))?.remove())
-  const { url } = await starting
+  const { url, kill } = await starting
   return {
     port,
-    /** Receives nothing more from the primary, as behind a network that lags. */
+    kill,
+    addStandby: () => startStandby(t, url, settings),
     disconnect: () =>
       onServer(url, async client => {
         await client.query(`alter system set primary_conninfo = ''`)
@@ -81,8 +98,7 @@ export const startOwnPostgres = async (t: Teardown, name: string, settings: Reco
     port: options.port,
     kill: async () => (await starting).kill(),
     start,
-    /** Adds a standby that streams from this server. */
-    addStandby: async () => startStandby(t, (await starting).url, settings),
+    addStandby: async (): Promise<Standby> => startStandby(t, (await starting).url, settings),
     /**
      * Takes a physical backup. Returns a function that ends Postgres as a power cut would, and starts it from the
      * backup.

@@ -61,11 +61,11 @@ const alone = [
  */
 const knownSeconds: Readonly<Record<string, number>> = {
   'test/compose.test.ts': 270,
-  'test/failover.test.ts': 205,
   'dev/seam.test.ts': 170,
   'test/rider.test.ts': 170,
   'test/upgrade.test.ts': 150,
   'services/orders/admin.test.ts': 140,
+  'test/failover.test.ts': 115,
   'services/orders/core/access/login-floods.test.ts': 100,
   'services/orders/process.test.ts': 95,
   'test/docs-page.test.ts': 95,
