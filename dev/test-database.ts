@@ -6,6 +6,7 @@ import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
 import pg from 'pg'
+import type { Chosen } from './chosen-capabilities.ts'
 import { cloneOnCitus, makeCitusTemplate } from './citus.ts'
 import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { embeddedPassword, root } from './settings.ts'
@@ -50,10 +51,6 @@ export const makeTemplateOnCitus = async (): Promise<void> => {
   const { ownerUrl } = buildAddresses(citus, 'orders', formatTestName('orders'))
   await makeCitusTemplate(citus, formatTestName('orders'), ownerUrl)
 }
-
-type Chosen = 'all' | 'none'
-/** Names the capabilities that the running test loads. `npm test` chooses none for tests of the core, and else all. */
-export const chosenCapabilities: Chosen = process.env.TEST_CAPABILITIES === 'none' ? 'none' : 'all'
 
 /** Names a tenant of `demoFiles`. */
 type Demo = 'plain' | 'cards'

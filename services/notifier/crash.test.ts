@@ -42,7 +42,7 @@ t.test(
   'after a kill while sends wait for responses, another process continues, and nothing is lost or doubled',
   async t => {
     const fixture = await createFixture(t, { isRunning: false })
-    const ids = await fixture.accept(...several(600))
+    const ids = await fixture.accept(...several(300))
     fixture.control.behave({ answer_latency_ms: 400 })
     const environment = { WINDOW: '24', SEND_SECONDS: '4' }
     for (let round = 0; round < 2; round++) {
@@ -64,7 +64,7 @@ t.test('after a kill while the API hangs, another process sends each message who
   const fixture = await createFixture(t, { isRunning: false })
   // The responses hang: the window is full, and nothing is claimed ahead.
   fixture.control.behave({ answer_latency_ms: 60_000 })
-  const ids = await fixture.accept(...several(200))
+  const ids = await fixture.accept(...several(100))
   const worker = await spawnWorker(t, fixture, { WINDOW: '16', SEND_SECONDS: '4' })
   await until('the window is full', async () => (await count(fixture, 'sending')) === 16)
   await sleep(100)
@@ -74,13 +74,13 @@ t.test('after a kill while the API hangs, another process sends each message who
   await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 20)
   await nothingLostNothingDoubled(t, fixture, ids)
   t.equal(await count(fixture, 'unknown'), 16, 'the written messages are unknown')
-  t.equal(await count(fixture, 'accepted'), 184)
+  t.equal(await count(fixture, 'accepted'), 84)
 })
 
 t.test('a process that wakes after its claims and sends have ended changes nothing', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   fixture.control.behave({ answer_latency_ms: 200 })
-  const ids = await fixture.accept(...several(400))
+  const ids = await fixture.accept(...several(200))
   const worker = await spawnWorker(t, fixture, { WINDOW: '16', SEND_SECONDS: '2' })
   await until('some are accepted', async () => (await count(fixture, 'accepted')) > 20)
   worker.pause()
@@ -95,18 +95,18 @@ t.test('a process that wakes after its claims and sends have ended changes nothi
 t.test('two workers share the work and send nothing twice', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   fixture.control.behave({ answer_latency_ms: 5 })
-  const ids = await fixture.accept(...several(1000))
+  const ids = await fixture.accept(...several(400))
   const workers = [await spawnWorker(t, fixture), await spawnWorker(t, fixture)]
-  await until('all are accepted', async () => (await count(fixture, 'accepted')) === 1000)
+  await until('all are accepted', async () => (await count(fixture, 'accepted')) === 400)
   await nothingLostNothingDoubled(t, fixture, ids)
-  t.equal(countAccepted(fixture).size, 1000)
+  t.equal(countAccepted(fixture).size, 400)
   for (const worker of workers) await worker.stop()
 })
 
 t.test('a stopped worker leaves no message unknown', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   fixture.control.behave({ answer_latency_ms: 100 })
-  await fixture.accept(...several(300))
+  await fixture.accept(...several(150))
   const worker = await spawnWorker(t, fixture, { WINDOW: '32' })
   await until('some are sending', () => count(fixture, 'sending'))
   await worker.stop()

@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Test } from 'tap'
-import { chosenCapabilities, cloneDatabase, makeFolder } from '../../../dev/test-database.ts'
+import { chosenCapabilities } from '../../../dev/chosen-capabilities.ts'
+import { runCommand } from '../../../dev/run-command.ts'
+import { cloneDatabase, makeFolder } from '../../../dev/test-database.ts'
 import { serviceToken } from './portal.ts'
 
-const run = promisify(execFile)
 const admin = join(import.meta.dirname, '../admin.ts')
 
 /** Prepares the operator's commands on a database of their own, and a function that saves a file for them. */
@@ -23,11 +22,7 @@ export const commands = async (t: Test, more: Record<string, string> = {}) => {
     NOTIFIER_CAPABILITIES: chosenCapabilities,
     ...more,
   }
-  const notifier = (...words: string[]): Promise<{ status: number; stdout: string; stderr: string }> =>
-    run(process.execPath, [admin, ...words], { env, timeout: 60_000 }).then(
-      ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
-      ({ code, stdout, stderr }) => ({ status: code, stdout, stderr }),
-    )
+  const notifier = (...words: string[]) => runCommand(admin, env, words)
   const save = (content: unknown): string => {
     const path = join(folder, 'notifier.json')
     writeFileSync(path, JSON.stringify(content))
@@ -39,5 +34,7 @@ export const commands = async (t: Test, more: Record<string, string> = {}) => {
 /** Runs `archive` as the role that owns the tables; returns its output. */
 export const archiveWith = async ({ url, ownerUrl }: { url: string; ownerUrl: string }, ...words: string[]) => {
   const env = { NOTIFIER_DATABASE_URL: url, NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl }
-  return (await run(process.execPath, [admin, 'archive', ...words], { env, timeout: 60_000 })).stdout
+  const { status, stdout, stderr } = await runCommand(admin, env, ['archive', ...words])
+  if (status !== 0) throw new Error(stderr)
+  return stdout
 }

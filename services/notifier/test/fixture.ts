@@ -1,32 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
-import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
-import { pino } from 'pino'
 import { type Environment, spawnReady } from '../../../dev/service-process.ts'
-import { chosenCapabilities, cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
+import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createSimulator } from '../../../simulator/app.ts'
-import { capabilities } from '../capabilities.ts'
-import { createTokenKeeper, storeSecret } from '../core/channels/secrets.ts'
+import { storeSecret } from '../core/channels/secrets.ts'
 import { readKeyring } from '../core/channels/vault.ts'
 import type { Tx } from '../core/database/tables.ts'
 import { acceptMessages } from '../core/messages/accept.ts'
 import type { MessageRequest } from '../core/messages/schema.ts'
-import { createMessagingApi } from '../core/messaging-api/client.ts'
 import type { MessageTemplate } from '../core/messaging-api/message-template.ts'
-import { createEffects } from '../core/sending/effects.ts'
 import type { ClaimedMessage } from '../core/sending/message.ts'
-import { Queue, type QueueOptions } from '../core/sending/queue.ts'
-import { createSender } from '../core/sending/sender.ts'
-
-/** Holds the capabilities that the running test loads. */
-export const loaded = await loadCapabilities(capabilities, chosenCapabilities)
-const admissions = [...loaded.values()].flatMap(({ admission }) => admission ?? [])
-const contents = [...loaded.values()].flatMap(({ content }) => content ?? [])
+import { buildQueue, type QueueSettings } from './queue.ts'
 
 export const phoneNumberId = '106540352242922'
 
@@ -69,49 +57,64 @@ export const claimedMessage = (more: Partial<ClaimedMessage> = {}): ClaimedMessa
   ...more,
 })
 
-export interface FixtureOptions {
-  recipientPauseSeconds?: number
+export interface FixtureOptions extends QueueSettings {
   rate?: number
   /** Limits the messages per second that the API accepts; 0 means no limit. */
   apiRate?: number
   plan?: 'free' | 'paid'
   isRunning?: boolean
-  window?: number
-  sendSeconds?: number
   wabaId?: string
   resendsUnknown?: boolean
 }
 
+/** Creates a database and a pool for it, and chooses the keys of its secrets. */
+export const createDatabase = async (end: Teardown) => {
+  const { url, ownerUrl } = await cloneDatabase(end, 'notifier')
+  const pool = createPool({ url, name: 'test', connections: 10 })
+  end.teardown(() => pool.end())
+  return { url, ownerUrl, pool, keys: `test:${randomBytes(32).toString('base64')}` }
+}
+
 /** Creates a database with the tenant demo and its number, a simulator that knows the number, and a queue between. */
 export const createFixture = async (t: Teardown, options: FixtureOptions = {}) => {
-  const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
-  const pool = createPool({ url, name: 'test', connections: 10 })
-  const keys = `test:${randomBytes(32).toString('base64')}`
-  const keyring = readKeyring(keys)
+  const database = await createDatabase(t)
+  const rows = async (text: string, values: unknown[] = []) =>
+    inAllTenants(database.pool, async (tx: Tx) => (await tx.client.query(text, values)).rows)
+  return { ...(await addFixture(t, { ...database, tenant: 'demo', phoneNumberId }, options)), rows }
+}
+
+interface Place extends Awaited<ReturnType<typeof createDatabase>> {
+  readonly tenant: string
+  readonly phoneNumberId: string
+}
+
+/** Adds a tenant and its number to a database, a simulator that knows the number, and a queue between. */
+export const addFixture = async (t: Teardown, place: Place, options: FixtureOptions) => {
+  const { pool, tenant, phoneNumberId } = place
+  const keyring = readKeyring(place.keys)
   const { app: simulator, control } = await createSimulator({
     behaviour: { delay_factor: 0, webhook_url: null, throughput_per_second: options.apiRate ?? 0 },
   })
+  control.putNumber(phoneNumberId)
   const baseUrl = await simulator.listen({ host: '127.0.0.1', port: 0 })
-  const built = buildQueue(pool, keyring, baseUrl, options)
-  const { api } = built
+  const { api, send, tokens, createQueue } = buildQueue(pool, keyring, baseUrl, options)
   await api.register({ accessToken: 'demo-access-token' }, phoneNumberId, {
     pin: '123456',
     certificate: 'demo-certificate',
   })
-  await addTenant(pool, 'demo', phoneNumberId, options)
-  await inTenant(pool, 'demo', (tx: Tx) =>
-    storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'access_token' }, 'demo-access-token'),
+  await addTenant(pool, tenant, phoneNumberId, options)
+  await inTenant(pool, tenant, (tx: Tx) =>
+    storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'access_token' }, 'demo-access-token'),
   )
-  const queue = built.createQueue()
+  const queue = createQueue()
   if (options.isRunning !== false) queue.start()
   t.teardown(async () => {
     await queue.stop()
     await api.close()
     await simulator.close()
-    await pool.end()
   })
   const accept = async (...requests: MessageRequest[]) => {
-    const result = await acceptMessages(pool, 'demo', {
+    const result = await acceptMessages(pool, tenant, {
       messages: requests,
       errors: new ErrorList(),
       toPath: index => `messages.${index}.`,
@@ -120,23 +123,7 @@ export const createFixture = async (t: Teardown, options: FixtureOptions = {}) =
     if (result.kind !== 'accepted') throw new Error(JSON.stringify(result))
     return result.messages.map(({ id }) => id)
   }
-  const rows = async (text: string, values: unknown[] = []) =>
-    inAllTenants(pool, async (tx: Tx) => (await tx.client.query(text, values)).rows)
-  const { send, createQueue, tokens } = built
-  const stack = { url, ownerUrl, baseUrl, keys, pool, queue, send, createQueue }
-  return { ...stack, control, simulator, api, keyring, tokens, accept, rows }
-}
-
-/** Builds a queue over real HTTP, wired as in main.ts. */
-export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, options: FixtureOptions) => {
-  const { window = 64, recipientPauseSeconds = 0, sendSeconds = 16 } = options
-  const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp' })
-  const logger = pino({ level: 'silent' })
-  const tokens = createTokenKeeper(pool, keyring)
-  const send = createSender({ pool, contents, api, keyring, tokens, carryOut: createEffects(pool, logger), logger })
-  const createQueue = (more: Partial<QueueOptions> = {}) =>
-    new Queue({ pool, logger, send, window, recipientPauseSeconds, sendSeconds, admissions, ...more })
-  return { api, tokens, send, createQueue }
+  return { ...place, baseUrl, queue, send, createQueue, control, simulator, api, keyring, tokens, accept }
 }
 
 type Fixture = Pick<Awaited<ReturnType<typeof createFixture>>, 'url' | 'baseUrl' | 'keys'>
@@ -156,11 +143,11 @@ export const addTenant = (pool: pg.Pool, tenant: string, number: string, options
         ${rate})`.execute(tx)
   })
 
-/** Waits until `isSo` resolves to a truthy value, for at most `seconds`. */
+/** Waits until `isSo` resolves to a truthy value, for at most `seconds`. Asks less often the longer it waits. */
 export const until = async (what: string, isSo: () => Promise<unknown>, seconds = 20): Promise<void> => {
   const end = performance.now() + seconds * 1000
-  while (!(await isSo())) {
+  for (let milliseconds = 10; !(await isSo()); milliseconds = Math.min(milliseconds * 1.2, 60)) {
     if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 20))
+    await new Promise(resolve => setTimeout(resolve, milliseconds))
   }
 }

@@ -49,7 +49,7 @@ const tracking: TrackingEvent[] = [
 /** Stands in for orders over real HTTP: serves the given orders and records the waybills requested. */
 export const standIn = async (t: Teardown, ...orders: Partial<OrderSnapshot>[]) => {
   const known = new Map(orders.map(order => orderFacts(order)).map(order => [order.waybill_number, order]))
-  const state = { asked: [] as string[], atOnce: 0, mostAtOnce: 0, isBroken: false }
+  const state = { tenant: 'demo', asked: [] as string[], atOnce: 0, mostAtOnce: 0, isBroken: false }
   /** Holds the customers' actions as received. */
   const acted: CustomerAction[] = []
   const decide = {
@@ -77,7 +77,7 @@ export const standIn = async (t: Teardown, ...orders: Partial<OrderSnapshot>[]) 
       return send(state.isBroken ? 500 : decide.statusOf(actions), { data })
     }
     const [, , , tenant, waybill] = (request.url ?? '').split('/').map(decodeURIComponent)
-    const isAllowed = request.headers.authorization === `Bearer ${serviceToken}` && tenant === 'demo'
+    const isAllowed = request.headers.authorization === `Bearer ${serviceToken}` && tenant === state.tenant
     state.asked.push(waybill ?? '')
     state.mostAtOnce = Math.max(state.mostAtOnce, ++state.atOnce)
     await new Promise(resolve => setTimeout(resolve, 5))

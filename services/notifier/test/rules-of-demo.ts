@@ -6,7 +6,7 @@ import type { Tx } from '../core/database/tables.ts'
 import type { Rule } from '../core/events/queries.ts'
 import { applyRules } from '../core/provisioning/apply-rules.ts'
 import { checkFile } from '../core/provisioning/check-file.ts'
-import { loaded } from './fixture.ts'
+import { loaded } from './queue.ts'
 
 /** Describes the company file of the capabilities that the running test loads. */
 export const notifierFile = createNotifierFile(loaded)
@@ -22,11 +22,11 @@ export const demoFile = (rules?: unknown[]) => {
 
 export const checkDemo = (rules?: unknown[]) => checkFile(demoFile(rules), secrets, notifierFile)
 
-/** Stores these rules, or the rules of examples/demo-notifier.json, for the tenant demo. */
-export const giveRules = async (pool: pg.Pool, rules?: unknown[]): Promise<void> => {
+/** Stores these rules, or the rules of examples/demo-notifier.json, for a tenant. */
+export const giveRules = async (pool: pg.Pool, rules?: unknown[], tenant = 'demo'): Promise<void> => {
   const checked = checkDemo(rules)
   if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))
-  const applied = await inTenant(pool, 'demo', (tx: Tx) => applyRules(tx, 'demo', checked.file.rules))
+  const applied = await inTenant(pool, tenant, (tx: Tx) => applyRules(tx, tenant, checked.file.rules))
   if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.errors))
 }
 

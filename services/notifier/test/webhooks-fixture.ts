@@ -13,7 +13,7 @@ import { conversationRoutes } from '../core/conversations/routes.ts'
 import { type WebhooksOptions, webhookRoutes } from '../core/platform-webhooks/routes.ts'
 import { templateRoutes } from '../core/templates/routes.ts'
 import type { SyncResult } from '../core/templates/sync.ts'
-import { loaded } from './fixture.ts'
+import { loaded } from './queue.ts'
 
 /** The tenant demo has two numbers of one account, and rival has one number of another. */
 const numbers = [

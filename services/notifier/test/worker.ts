@@ -1,7 +1,7 @@
 /** Runs a queue in a process of its own, which tests may kill. Prints `ready`; SIGTERM ends the process cleanly. */
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { readKeyring } from '../core/channels/vault.ts'
-import { buildQueue } from './fixture.ts'
+import { buildQueue } from './queue.ts'
 
 const {
   DATABASE_URL = '',

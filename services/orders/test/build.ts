@@ -5,13 +5,8 @@ import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
-import {
-  chosenCapabilities,
-  cloneDatabase,
-  cloneDemo,
-  type Teardown,
-  type TestDatabase,
-} from '../../../dev/test-database.ts'
+import { chosenCapabilities } from '../../../dev/chosen-capabilities.ts'
+import { cloneDatabase, cloneDemo, type Teardown, type TestDatabase } from '../../../dev/test-database.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
 import { capabilities, createCompanyFile } from '../capabilities.ts'
 import type { Capabilities } from '../capability.ts'

@@ -14,17 +14,15 @@ import { rotateKeys } from './rotate.ts'
 import { storeSecret } from './secrets.ts'
 import { readKeyring } from './vault.ts'
 
+type Fixture = Awaited<ReturnType<typeof createFixture>>
+
 const keyOf = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`
 const channel = `/api/channels/${phoneNumberId}`
 const untouched = { status: 'queued', attempts: 0, error_code: null }
 const readMessages = 'select status, attempts, error_code from messages'
 const readChannel = 'select state, paused_reason from channels'
 
-const launch = async (
-  t: Test,
-  { url, ownerUrl, baseUrl }: Awaited<ReturnType<typeof createFixture>>,
-  CREDENTIALS_KEYS: string,
-) => {
+const launch = async (t: Test, { url, ownerUrl, baseUrl }: Fixture, CREDENTIALS_KEYS: string) => {
   const port = await findFreePort()
   const service = new ServiceProcess('services/notifier/main.ts', `http://127.0.0.1:${port}`, {
     NOTIFIER_DATABASE_URL: url,
@@ -39,42 +37,72 @@ const launch = async (
   return service
 }
 
-for (const [problem, key] of [
-  ['missing', keyOf('other')],
-  ['wrong', keyOf('test')],
-] as const)
-  t.test(`detects a ${problem} key at the start, and sends nothing until it is back`, async t => {
-    const fixture = await createFixture(t, { isRunning: false })
-    const { accept, rows, control, keys } = fixture
-    await accept(messageTo('0770000101'), messageTo('0770000102'))
-    const keyless = await launch(t, fixture, key)
-    const notReady = () => fetch(`${keyless.url}/health/ready`).catch(() => undefined)
-    const response = await waitUntil('the service listens', notReady, found => found !== undefined)
-    t.equal(response?.status, 503)
-    t.match(await response?.json(), { code: 'unavailable', message: /CREDENTIALS_KEYS/ })
-    t.equal((await fetch(`${keyless.url}/health/live`)).status, 200)
-    // Waits until the check has been repeated.
-    await new Promise(resolve => setTimeout(resolve, 6_000))
-    t.same(await rows(readMessages), [untouched, untouched])
-    t.same(await rows(readChannel), [{ state: 'active', paused_reason: null }])
-    t.equal(control.summary().calls.messages ?? 0, 0)
-    const logged = keyless.lines.filter(line => line.includes('credentials.not_opened'))
-    t.equal(logged.length, 1)
-    t.match(JSON.parse(logged[0] ?? '').keys, [
-      { key_id: 'test', problem, secrets: 1, channels: [`demo ${phoneNumberId}`] },
-    ])
-    const printed = keyless.lines.join('\n')
-    for (const secret of [key, keys, 'demo-access-token']) t.notOk(printed.includes(secret.split(':').at(-1) ?? ''))
-    t.equal(await keyless.stop('SIGTERM'), 0)
+/** Checks that nothing was sent or changed, and that one line of the log names the key and no secret. */
+const checkNothingSent = async (
+  t: Test,
+  { rows, control, keys }: Fixture,
+  { lines, key, problem }: { lines: readonly string[]; key: string; problem: string },
+) => {
+  t.same(await rows(readMessages), [untouched, untouched])
+  t.same(await rows(readChannel), [{ state: 'active', paused_reason: null }])
+  t.equal(control.summary().calls.messages ?? 0, 0)
+  const logged = lines.filter(line => line.includes('credentials.not_opened'))
+  t.equal(logged.length, 1)
+  t.match(JSON.parse(logged[0] ?? '').keys, [
+    { key_id: 'test', problem, secrets: 1, channels: [`demo ${phoneNumberId}`] },
+  ])
+  const printed = lines.join('\n')
+  for (const secret of [key, keys, 'demo-access-token']) t.notOk(printed.includes(secret.split(':').at(-1) ?? ''))
+}
 
-    const mended = await launch(t, fixture, keys)
-    await mended.ready()
-    const statuses = async () => (await rows(readMessages)).map(row => row.status)
-    t.same(await waitUntil('the messages are sent', statuses, ([a, b]) => a === 'accepted' && b === 'accepted'), [
-      'accepted',
-      'accepted',
-    ])
-  })
+/** Waits until a check of the keys that failed has been repeated. */
+const repeatCheck = () => new Promise(resolve => setTimeout(resolve, 6_000))
+
+t.test('detects a missing key at the start, and sends nothing until it is back', async t => {
+  const fixture = await createFixture(t, { isRunning: false })
+  const { accept, rows, keys } = fixture
+  await accept(messageTo('0770000101'), messageTo('0770000102'))
+  const key = keyOf('other')
+  const keyless = await launch(t, fixture, key)
+  const notReady = () => fetch(`${keyless.url}/health/ready`).catch(() => undefined)
+  const response = await waitUntil('the service listens', notReady, found => found !== undefined)
+  t.equal(response?.status, 503)
+  t.match(await response?.json(), { code: 'unavailable', message: /CREDENTIALS_KEYS/ })
+  t.equal((await fetch(`${keyless.url}/health/live`)).status, 200)
+  await repeatCheck()
+  await checkNothingSent(t, fixture, { lines: keyless.lines, key, problem: 'missing' })
+  t.equal(await keyless.stop('SIGTERM'), 0)
+
+  const mended = await launch(t, fixture, keys)
+  await mended.ready()
+  const statuses = async () => (await rows(readMessages)).map(row => row.status)
+  t.same(await waitUntil('the messages are sent', statuses, ([a, b]) => a === 'accepted' && b === 'accepted'), [
+    'accepted',
+    'accepted',
+  ])
+})
+
+t.test('detects a wrong key at the start, and sends nothing until it is right', async t => {
+  const lines: string[] = []
+  const key = keyOf('test')
+  const built = await build(t, undefined, undefined, { log: lines }, { keyring: readKeyring(key) })
+  const { app, accept, rows, queue, createQueue } = built
+  queue.start()
+  await accept(messageTo('0770000101'), messageTo('0770000102'))
+  const response = await app.inject('/health/ready')
+  t.equal(response.statusCode, 503)
+  t.match(response.json(), { code: 'unavailable', message: /CREDENTIALS_KEYS/ })
+  t.equal((await app.inject('/health/live')).statusCode, 200)
+  await repeatCheck()
+  await checkNothingSent(t, built, { lines, key, problem: 'wrong' })
+  await queue.stop()
+
+  const mended = createQueue()
+  mended.start()
+  t.teardown(() => mended.stop())
+  const accepted = async () => (await rows(readMessages)).every(({ status }) => status === 'accepted')
+  await until('the messages are sent', accepted)
+})
 
 t.test('a new token under a new key replaces one whose key is lost, and sending continues', async t => {
   const log: string[] = []

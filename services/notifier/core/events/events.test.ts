@@ -6,23 +6,28 @@ import type pg from 'pg'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { createNotifierHousekeeping } from '../../housekeeping.ts'
-import { phoneNumberId, until } from '../../test/fixture.ts'
+import { until } from '../../test/fixture.ts'
 import { orderEvent, orderFacts, standIn, withoutPage } from '../../test/orders-stand-in.ts'
-import { build, type PortalOptions, serviceToken } from '../../test/portal.ts'
+import { build, buildTenant, type PortalOptions, serviceToken } from '../../test/portal.ts'
 import { demoFile, giveRules } from '../../test/rules-of-demo.ts'
 import { recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 
-const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[], orders?: OrdersClient) => {
-  const built = await build(t, undefined, orders, options)
-  await giveRules(built.pool, rules)
+const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[], orders?: OrdersClient) =>
+  withRules(await buildTenant(t, options, orders && { orders }), rules)
+
+/** Prepares a database of its own. */
+const prepareAlone = async (t: Test) => withRules(await build(t))
+
+const withRules = async (built: Awaited<ReturnType<typeof build>>, rules?: unknown[]) => {
+  await giveRules(built.pool, rules, built.tenant)
   await built.rows(`update channels set state = 'paused'`)
   const start = async () => {
     await built.rows(`update channels set state = 'active'`)
     built.queue.start()
   }
-  const deliver = async (events: unknown, tenant = 'demo', token = serviceToken) => {
+  const deliver = async (events: unknown, tenant = built.tenant, token = serviceToken) => {
     const response = await built.app.inject({
       method: 'POST',
       url: '/internal/events',
@@ -43,8 +48,9 @@ const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[], 
 t.test('a message with the link to the parcel’s page fails if orders sends no link', async t => {
   const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
   const body = ['{{customer_name}}', '{{tracking_url}}', '{{cod}}']
-  const { client, known } = await standIn(t, withoutPage('DM00000002'))
-  const { deliver, queued, rows, call } = await prepare(t, {}, [{ ...rule, body }], client)
+  const { client, known, state } = await standIn(t, withoutPage('DM00000002'))
+  const { deliver, queued, rows, call, tenant } = await prepare(t, {}, [{ ...rule, body }], client)
+  state.tenant = tenant
   await deliver([orderEvent('a'), orderEvent('b', withoutPage('DM00000002'))])
   t.match(await queued(), [
     {
@@ -176,7 +182,7 @@ t.test('500 events with five rules each are processed in one request', async t =
 })
 
 t.test('events whose processing Postgres interrupts are not stored; a repetition processes them once', async t => {
-  const { deliver, rows, pool } = await prepare(t)
+  const { deliver, rows, pool } = await prepareAlone(t)
   const owner = await pool.connect()
   t.teardown(() => owner.release(true))
   // Blocks event processing at the insertion of messages by holding the lock that it needs.
@@ -194,10 +200,10 @@ t.test('events whose processing Postgres interrupts are not stored; a repetition
 })
 
 t.test('stores an unsendable message as failed with its reason, and accepts the event', async t => {
-  const { deliver, queued, pool, counted, rows } = await prepare(t)
-  await inTenant(pool, 'demo', (tx: Tx) =>
+  const { deliver, queued, pool, counted, rows, tenant, phoneNumberId } = await prepare(t)
+  await inTenant(pool, tenant, (tx: Tx) =>
     recordInbound(tx, [
-      { tenant: 'demo', phoneNumberId, recipient: '94770000101', at: new Date('2026-01-01'), keyword: 'stop' },
+      { tenant, phoneNumberId, recipient: '94770000101', at: new Date('2026-01-01'), keyword: 'stop' },
     ]),
   )
   t.equal((await deliver([orderEvent('a')])).status, 200)
@@ -228,12 +234,14 @@ t.test('a mismatch with the catalogue fails the message, but an unknown template
 })
 
 t.test('stores the reason with the event if there is no recipient or no sender', async t => {
-  const { deliver, queued, rows } = await prepare(t)
+  const { deliver, queued, rows, tenant } = await prepare(t)
   await deliver([orderEvent('a', { customer_phone: 'call the office' }), orderEvent('b')])
   await rows('update channels set is_default = false')
-  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at,
-    rate)
-    values ('demo', '200', 'Second', 'paid', false, '', now(), 80)`)
+  await rows(
+    `insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at, rate)
+    values ($1, '200', 'Second', 'paid', false, '', now(), 80)`,
+    [tenant],
+  )
   await deliver([orderEvent('c')])
   t.equal((await queued()).length, 1)
   t.same(await rows('select event_id, faults from events where faults is not null order by event_id'), [
@@ -243,9 +251,9 @@ t.test('stores the reason with the event if there is no recipient or no sender',
 })
 
 t.test('stores the company’s time zone from orders and applies it to hours', async t => {
-  const { deliver, rows, pool } = await prepare(t)
-  const zone = async () => (await rows('select time_zone from tenants'))[0].time_zone
-  await inTenant(pool, 'demo', (tx: Tx) => tx.client.query(`update tenants set send_between = '{00:00,00:01}'`))
+  const { deliver, rows, tenant } = await prepare(t)
+  const zone = async () => (await rows('select time_zone from tenants where tenant_id = $1', [tenant]))[0].time_zone
+  await rows(`update tenants set send_between = '{00:00,00:01}' where tenant_id = $1`, [tenant])
   await deliver([orderEvent('a', { time_zone: 'Pacific/Kiritimati' })])
   t.equal(await zone(), 'Pacific/Kiritimati')
   t.match(await rows('select hours from messages'), [{ hours: { timeZone: 'Pacific/Kiritimati' } }])
@@ -254,7 +262,7 @@ t.test('stores the company’s time zone from orders and applies it to hours', a
 })
 
 t.test('refuses events of an unknown tenant with the code unknown_tenant', async t => {
-  const { deliver, rows } = await prepare(t)
+  const { deliver, rows } = await prepareAlone(t)
   for (const tenant of ['rival', '*', "demo'; --"])
     t.match(await deliver([orderEvent('a')], tenant), { status: 404, body: { code: 'unknown_tenant' } })
   t.same(await rows('select 1 from events'), [])
@@ -282,7 +290,7 @@ t.test('a message belongs to the trace of its event', async t => {
 
 t.test('refuses requests without the service token, and malformed bodies', async t => {
   const { deliver, rows } = await prepare(t)
-  t.equal((await deliver([orderEvent('a')], 'demo', 'courier_x')).status, 401)
+  t.equal((await deliver([orderEvent('a')], undefined, 'courier_x')).status, 401)
   const { order: _, ...bare } = orderEvent('a')
   const wrong: [body: unknown, path: string][] = [
     [[], 'events'],
@@ -360,7 +368,7 @@ t.test('a message that waits long does not block the other messages about its or
 })
 
 t.test('keeps the ids of events for 30 days', async t => {
-  const { deliver, rows, pool } = await prepare(t)
+  const { deliver, rows, pool } = await prepareAlone(t)
   await deliver([orderEvent('old'), orderEvent('new')])
   await rows(`update events set taken_at = now() - interval '29 days' where event_id = 'new'`)
   await rows(`update events set taken_at = now() - interval '31 days' where event_id = 'old'`)
@@ -377,7 +385,7 @@ t.test('a paid invoice makes a message to its merchant, about no parcel', async 
     ...{ id, type: 'invoice.deposited', happened_at: new Date().toISOString() },
     invoice: { ...invoice, ...more },
   })
-  const { deliver, queued, rows, start, call } = await prepare(t, {}, demoFile().rules)
+  const { deliver, queued, rows, start, call, tenant } = await prepare(t, {}, demoFile().rules)
   t.match(await deliver([paid('a'), paid('b', { merchant_phone: null }), orderEvent('c'), paid('a')]), {
     ...{ status: 200, body: { data: { taken: 3, repeated: 1 } } },
   })
@@ -391,7 +399,7 @@ t.test('a paid invoice makes a message to its merchant, about no parcel', async 
     },
     { waybill_number: 'DM00000001' },
   ])
-  t.equal((await rows('select time_zone from tenants'))[0].time_zone, 'Asia/Colombo')
+  t.match(await rows('select time_zone from tenants where tenant_id = $1', [tenant]), [{ time_zone: 'Asia/Colombo' }])
   const [{ message_id: id }] = await rows('select message_id from messages where waybill_number is null')
   await deliver([orderEvent('d', { customer_phone: '0112345678' }, 'order.edited')])
   t.match(await queued(), [{ recipient: '94112345678', waybill_number: null }, { recipient: '94112345678' }])

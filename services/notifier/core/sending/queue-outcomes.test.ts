@@ -1,7 +1,8 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { createSimulator } from '../../../../simulator/app.ts'
-import { buildQueue, createFixture, messageTo, phoneNumberId, until } from '../../test/fixture.ts'
+import { createFixture, messageTo, phoneNumberId, until } from '../../test/fixture.ts'
+import { buildQueue } from '../../test/queue.ts'
 import { storeSecret } from '../channels/secrets.ts'
 import type { Tx } from '../database/tables.ts'
 
