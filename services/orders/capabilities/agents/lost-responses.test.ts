@@ -3,7 +3,7 @@ import { connectAgent } from '../../test/agent-client.ts'
 import { ordersFixture } from '../../test/orders-fixture.ts'
 import { batch, order } from '../../test/tenant.ts'
 
-const bookings = 1_000
+const bookings = 400
 const { app, rows, token } = await ordersFixture(t)
 const address = await app.listen({ host: '127.0.0.1', port: 0 })
 

@@ -61,29 +61,18 @@ const floods: Flood[] = [
 
 for (const flood of floods)
   t.test(`a flood from ${flood.name} blocks nobody else’s logins`, { timeout: 120_000 }, async t => {
-    const { login, apply } = await open(t)
+    const { login, statuses, apply } = await open(t)
     await apply(tenantFile({ id: 'other' }))
-    const underWay: Promise<unknown>[] = []
-    let sent = 0
-    let settled = 0
-    const found: number[] = []
-    const overtaken: number[] = []
-    for (let round = 0; round < 3; round++) {
-      for (const end = sent + (round === 0 ? 60 : 20); sent < end; sent++)
-        underWay.push(
-          login(...flood.login(sent)).then(({ status }) => {
-            if (status === 422) settled++
-          }),
-        )
-      const before = settled
-      found.push((await login(books, flood.victim)).status)
-      overtaken.push(settled - before)
-    }
+    let checked = 0
+    const underWay = Array.from({ length: 32 }, async (_, index) => {
+      const { status } = await login(...flood.login(index))
+      if (status === 422) checked++
+    })
+    const found = await statuses(3, () => login(books, flood.victim))
+    // Without fair queues, the first login would wait behind the whole flood.
+    t.ok(checked <= 16, `${checked} passwords of the flood were checked before the logins'`)
     await Promise.all(underWay)
     t.strictSame(found, times(3, 200))
-    // The first login waits behind some logins of the flood, which are hashed meanwhile; without fair queues it would
-    // wait behind at least 32.
-    t.ok((overtaken[0] ?? 0) <= 24, `${overtaken[0]} passwords of the flood were checked before the first login's`)
   })
 
 t.test('an IPv6 network is one address at login', async t => {
@@ -96,18 +85,18 @@ t.test('an IPv6 network is one address at login', async t => {
 })
 
 t.test('failed logins from one network do not lock merchants out elsewhere', async t => {
-  const { login, statuses } = await open(t, { login: { ...generous, triesPerEmail: 5, triesPerAddress: 30 } })
+  const { login, statuses } = await open(t, { login: { ...generous, triesPerEmail: 2, triesPerAddress: 30 } })
   const wrong = { ...shop, password: 'wrong' }
   const attacker = await Promise.all(
     Array.from({ length: 30 }, (_, index) => login(wrong, { remoteAddress: `2001:db8::${index}` })),
   )
-  t.equal(attacker.filter(({ status }) => status === 422).length, 5)
+  t.equal(attacker.filter(({ status }) => status === 422).length, 2)
   t.equal((await login(shop, { remoteAddress: '192.0.2.1' })).status, 200)
 
-  const elsewhere = await statuses(50, index => login(wrong, { remoteAddress: `198.51.100.${index}` }))
+  const elsewhere = await statuses(23, index => login(wrong, { remoteAddress: `198.51.100.${index}` }))
   t.strictSame(
     elsewhere,
-    [...times(45, 422), ...times(5, 429)],
+    [...times(18, 422), ...times(5, 429)],
     'all networks together have ten times as many attempts',
   )
   t.equal((await login(shop, { remoteAddress: '192.0.2.2' })).status, 429)
@@ -137,12 +126,12 @@ t.test('a program may log in before each request without ending earlier tokens',
   const token = async () => (await login(shop)).body.token
   const kept = await token()
   const waybills: string[] = []
-  for (let index = 0; index < 40; index++) {
+  for (let index = 0; index < 20; index++) {
     const { status, body } = await request('/order/bulk', batch(), { token: await token() })
     t.equal(status, 200)
     waybills.push(...body.data)
   }
-  for (const waybill of waybills.slice(0, 30)) {
+  for (const waybill of waybills.slice(0, 15)) {
     const path = `/order/tracking-info?waybill_number=${waybill}`
     t.equal((await request(path, undefined, { token: await token() })).status, 200)
   }
@@ -171,20 +160,27 @@ t.test(
   },
 )
 
-t.test('200 logins at one moment succeed: from one office, or of one company from everywhere', async t => {
-  const { login } = await open(t)
+t.test('logins at one moment succeed: 200 of one company from everywhere, or 513 from one office', async t => {
+  const { login, apply } = await open(t)
   const logInAtOnce = async (count: number, attempt: (index: number) => ReturnType<typeof login>) => {
     const responses = await Promise.all(Array.from({ length: count }, (_, index) => attempt(index)))
     const [busy] = responses.filter(({ status }) => status === 503)
     return { busy, statuses: Map.groupBy(responses, ({ status }) => status) }
   }
-  const office = await logInAtOnce(200, () => login(shop))
-  t.strictSame([...office.statuses.keys()], [200])
-  // An unknown account costs the hash that a person's first login costs.
+  const people = Array.from({ length: 200 }, (_, index) => ({
+    email: `p${index}@example.com`,
+    password: shop.password,
+  }))
+  const merchants = people.map((person, index) => ({
+    ...person,
+    name: 'P',
+    businesses: [{ id: index + 1, name: 'P' }],
+  }))
+  await apply({ ...tenantFile(), merchants })
   const company = await logInAtOnce(200, index =>
-    login({ email: `p${index}@example.com`, password: 'x' }, { remoteAddress: `2001:db8:0:${index.toString(16)}::1` }),
+    login(people[index] ?? shop, { remoteAddress: `2001:db8:0:${index.toString(16)}::1` }),
   )
-  t.strictSame([...company.statuses.keys()], [422])
+  t.strictSame([...company.statuses.keys()], [200])
   const { statuses, busy } = await logInAtOnce(540, () => login(shop, { remoteAddress: '192.0.2.1' }))
   t.strictSame([statuses.get(200)?.length, statuses.get(503)?.length], [513, 27], 'one login runs and 512 wait')
   t.match(busy, {
