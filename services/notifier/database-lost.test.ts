@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createLossyPool, type LossyPool, loseBetweenTransactions } from '../../dev/lossy-pool.ts'
+import { createTokenFor } from './core/access/token-commands.ts'
 import { messageTo, phoneNumberId } from './test/fixture.ts'
 import { build } from './test/portal.ts'
 
@@ -12,7 +13,7 @@ const poolOf = async (url: string) => {
   lossy = await createLossyPool(t, url)
   return lossy.pool
 }
-const { accept, call, control, rows } = await build(t, undefined, undefined, {
+const { accept, call, control, pool, rows } = await build(t, undefined, undefined, {
   wabaId: '102290129340398',
   poolOf,
 })
@@ -22,16 +23,16 @@ const read = async () => {
   return [control.summary().calls.register, await rows(`select ${found.join()}`)]
 }
 
+type Send = (headers: Record<string, string>) => ReturnType<typeof call>
+
 /** Collects the responses to a request that changes something each time. */
-const lose = (
-  t: Parameters<typeof loseBetweenTransactions>[0],
-  request: (index: number) => Promise<() => ReturnType<typeof call>>,
-) => {
+const lose = (t: Parameters<typeof loseBetweenTransactions>[0], request: (index: number) => Promise<Send>) => {
   let index = 0
   const next = async () => {
-    // Caches the token, so that it is not looked up again.
-    await call('GET', '/api/channels')
-    return request(index++)
+    // Looks up a new token in each request: a cached one may expire between two requests, whose transactions differ then.
+    const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
+    const send = await request(index++)
+    return () => send({ authorization: `Bearer ${token}` })
   }
   return loseBetweenTransactions(t, lossy as LossyPool, { request: next, read })
 }
@@ -44,7 +45,7 @@ const queued = async (): Promise<string> => {
 t.test('a cancellation takes effect or changes nothing', async t => {
   const responses = await lose(t, async () => {
     const id = await queued()
-    return () => call('POST', `/api/messages/${id}/cancel`)
+    return headers => call('POST', `/api/messages/${id}/cancel`, {}, headers)
   })
   t.match(responses.at(-1), {
     status: 200,
@@ -56,26 +57,26 @@ t.test('a resend takes effect or changes nothing', async t => {
   const responses = await lose(t, async () => {
     const id = await queued()
     await rows(`update messages set status = 'failed' where message_id = $1`, [id])
-    return () => call('POST', `/api/messages/${id}/resend`)
+    return headers => call('POST', `/api/messages/${id}/resend`, {}, headers)
   })
   t.match(responses.at(-1), { status: 200, body: { data: { status: 'queued' } } })
 })
 
 t.test('a change of a channel takes effect or changes nothing', async t => {
-  const responses = await lose(t, async index => () => call('PUT', channel, { name: `Name ${index}` }))
+  const responses = await lose(t, async index => headers => call('PUT', channel, { name: `Name ${index}` }, headers))
   t.match(responses.at(-1), { status: 200, body: { data: { name: `Name ${responses.length - 1}` } } })
 })
 
 t.test('a resume takes effect or changes nothing', async t => {
   const responses = await lose(t, async () => {
     await rows(`update channels set state = 'paused', paused_reason = 'test'`)
-    return () => call('POST', `${channel}/resume`)
+    return headers => call('POST', `${channel}/resume`, {}, headers)
   })
   t.match(responses.at(-1), { status: 200, body: { data: { state: 'active' } } })
 })
 
 t.test('a registration with an unstored outcome says so, and warns against repeating it', async t => {
-  const responses = await lose(t, async () => () => call('POST', `${channel}/register`, registration))
+  const responses = await lose(t, async () => headers => call('POST', `${channel}/register`, registration, headers))
   t.match(responses.at(-1), { status: 200, body: { data: { registered_at: String } } })
   const unknown = responses.filter(({ body }) => body.code === 'outcome_unknown')
   t.ok(unknown.length > 0)
@@ -88,13 +89,14 @@ t.test('a registration with an unstored outcome says so, and warns against repea
 t.test('a check responds with 200 only once all of it is stored', async t => {
   const responses = await lose(t, async () => {
     await rows(`update channels set proven_at = null, state = 'paused', paused_reason = 'test'`)
-    return () => call('POST', `${channel}/check`)
+    return headers => call('POST', `${channel}/check`, {}, headers)
   })
   t.match(responses.at(-1), { status: 200, body: { data: { ok: true } } })
 })
 
 t.test('other requests also take effect or change nothing', async t => {
-  await lose(t, async () => () => call('POST', '/api/messages', messageTo('0770000101')))
-  await lose(t, async () => () => call('POST', '/api/conversations/0770000101/opt-out', { reason: 'by phone' }))
-  await lose(t, async () => () => call('POST', '/api/templates/sync'))
+  await lose(t, async () => headers => call('POST', '/api/messages', messageTo('0770000101'), headers))
+  const reason = { reason: 'by phone' }
+  await lose(t, async () => headers => call('POST', '/api/conversations/0770000101/opt-out', reason, headers))
+  await lose(t, async () => headers => call('POST', '/api/templates/sync', {}, headers))
 })
