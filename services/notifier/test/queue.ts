@@ -24,7 +24,9 @@ export interface QueueSettings {
 /** Builds a queue over real HTTP, wired as in main.ts. */
 export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, options: QueueSettings) => {
   const { window = 64, recipientPauseSeconds = 0, sendSeconds = 16 } = options
-  const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp' })
+  // Client and server share an event loop, in which a busy machine notices a connection late.
+  const patience = { connectMilliseconds: 15_000, headersMilliseconds: 15_000, bodyMilliseconds: 15_000 }
+  const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp', ...patience })
   const logger = pino({ level: 'silent' })
   const tokens = createTokenKeeper(pool, keyring)
   const send = createSender({ pool, contents, api, keyring, tokens, carryOut: createEffects(pool, logger), logger })

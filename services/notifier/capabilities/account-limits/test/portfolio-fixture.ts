@@ -1,5 +1,7 @@
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type { Test } from 'tap'
 import { readDue } from '../../../core/channels/prove.ts'
+import type { Tx } from '../../../core/database/tables.ts'
 import { createFixture, messageTo, until } from '../../../test/fixture.ts'
 import { accountLimits } from '../capability.ts'
 import { openRoom } from '../defer-for-room.ts'
@@ -8,9 +10,16 @@ export const phone = (index: number): string => `077${String(1_000_000 + index)}
 
 export const wabaId = '102290129340398'
 
-/** Reads the numbers that are due, with their limits. */
-export const readDueLimits = (reader: Parameters<typeof readDue>[0]) =>
-  readDue({ ...reader, points: accountLimits.channel ? [accountLimits.channel] : [] })
+/** Reads all numbers that are due, with their limits. One read skips a number that a running queue has locked. */
+export const readDueLimits = async (reader: Parameters<typeof readDue>[0]): Promise<void> => {
+  const points = accountLimits.channel ? [accountLimits.channel] : []
+  const due = () =>
+    inAllTenants(reader.pool, (tx: Tx) => tx.rows('select from channels where portfolio_due_at <= now() limit 1'))
+  await until('all numbers are read', async () => {
+    await readDue({ ...reader, points })
+    return (await due()).length === 0
+  })
+}
 
 /** Prepares a number whose portfolio may reach `limit` people a day, and a queue that a test starts. */
 export const prepareLimit = async (t: Test, limit = 25) =>
