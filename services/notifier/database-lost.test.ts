@@ -29,7 +29,7 @@ type Send = (headers: Record<string, string>) => ReturnType<typeof call>
 const lose = (t: Parameters<typeof loseBetweenTransactions>[0], request: (index: number) => Promise<Send>) => {
   let index = 0
   const next = async () => {
-    // Looks up a new token in each request: a cached one may expire between two requests, whose transactions differ then.
+    // Each request looks up its token: one that is cached may expire, and a transaction more runs then.
     const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
     const send = await request(index++)
     return () => send({ authorization: `Bearer ${token}` })

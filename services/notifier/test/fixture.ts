@@ -95,7 +95,7 @@ export const addFixture = async (t: Teardown, place: Place, options: FixtureOpti
   const { app: simulator, control } = await createSimulator({
     behaviour: { delay_factor: 0, webhook_url: null, throughput_per_second: options.apiRate ?? 0 },
   })
-  control.putNumber(phoneNumberId)
+  control.putNumber(phoneNumberId, { app_secret: 'demo-app-secret' })
   const baseUrl = await simulator.listen({ host: '127.0.0.1', port: 0 })
   const { api, send, tokens, createQueue } = buildQueue(pool, keyring, baseUrl, options)
   await api.register({ accessToken: 'demo-access-token' }, phoneNumberId, {

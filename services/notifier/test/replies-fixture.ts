@@ -3,9 +3,9 @@ import type { Test } from 'tap'
 import { storeSecret } from '../core/channels/secrets.ts'
 import type { Tx } from '../core/database/tables.ts'
 import type { OrdersClient } from '../core/orders-client/orders-client.ts'
-import { phoneNumberId, until } from './fixture.ts'
+import { until } from './fixture.ts'
 import { orderEvent, standIn } from './orders-stand-in.ts'
-import { build } from './portal.ts'
+import { build, buildTenant } from './portal.ts'
 import { giveRules } from './rules-of-demo.ts'
 
 export const waybill = 'DM00000001'
@@ -32,21 +32,35 @@ export const rules = [
   { on: 'call_me.declined', text: 'We cannot call: {{note}}' },
 ]
 
+const orderNumbers = [{ waybill_number: waybill }, { waybill_number: 'DM2' }]
+
 /** Starts the whole notifier between a stand-in for orders and the simulator, whose webhooks reach it over HTTP. */
 export const prepare = async (t: Test) => {
-  const orders = await standIn(t, { waybill_number: waybill }, { waybill_number: 'DM2' })
+  const orders = await standIn(t, ...orderNumbers)
   return { ...(await prepareWith(t, orders.client)), orders }
 }
 
 /** Starts the whole notifier as `prepare` does, with the given client of orders. */
 export const prepareWith = async (t: Test, orders: OrdersClient) => {
   const log: string[] = []
-  const built = await build(t, undefined, orders, { log })
-  const { pool, keyring, app, control, rows, deliver } = built
-  await inTenant(pool, 'demo', (tx: Tx) =>
-    storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'app_secret' }, 'demo-app-secret'),
+  return { ...(await startReplies(await build(t, undefined, orders, { log }))), log }
+}
+
+/** Starts the notifier as `prepare` does, for a tenant and a number of its own in the database of this process. */
+export const prepareTenant = async (t: Test) => {
+  const orders = await standIn(t, ...orderNumbers)
+  const log: string[] = []
+  const built = await buildTenant(t, { log }, { orders: orders.client })
+  orders.state.tenant = built.tenant
+  return { ...(await startReplies(built)), orders, log }
+}
+
+const startReplies = async (built: Awaited<ReturnType<typeof build>>) => {
+  const { pool, keyring, app, control, rows, deliver, tenant, phoneNumberId } = built
+  await inTenant(pool, tenant, (tx: Tx) =>
+    storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'app_secret' }, 'demo-app-secret'),
   )
-  await giveRules(pool, rules)
+  await giveRules(pool, rules, tenant)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   control.behave({ webhook_url: `${url}/webhooks/messaging` })
   built.queue.start()
@@ -96,5 +110,5 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
     const lines = (await app.inject({ url: '/metrics' })).payload.split('\n')
     return Number(lines.find(line => line.startsWith(`${name} `))?.split(' ')[1] ?? 0)
   }
-  return { ...built, url, log, offer, texts, question, giveAddress, stored, settled, texted, heard, counted }
+  return { ...built, url, offer, texts, question, giveAddress, stored, settled, texted, heard, counted }
 }

@@ -9,8 +9,8 @@ let count = 0
 
 /**
  * Adds a tenant with a number of its own to the database that the tests of this process share, with a simulator and a
- * queue as `createFixture` does. Its `rows` run under row-level security. The end of the test deletes what a queue of
- * another test would claim.
+ * queue as `createFixture` does. Its `rows` run under row-level security. The end of the test deletes what the
+ * workers of other tests would find.
  */
 export const tenantFixture = async (t: Teardown, options: FixtureOptions = {}) => {
   const database = await shareDatabase(t)
@@ -18,6 +18,12 @@ export const tenantFixture = async (t: Teardown, options: FixtureOptions = {}) =
   const phoneNumberId = String(200_000_000 + count)
   const rows = (text: string, values: unknown[] = []) =>
     inTenant(database.pool, tenant, async (tx: Tx) => (await tx.client.query(text, values)).rows)
-  t.teardown(() => rows('delete from messages'))
-  return { ...(await addFixture(t, { ...database, tenant, phoneNumberId }, options)), rows }
+  t.teardown(async () => {
+    await rows('delete from messages')
+    await rows('delete from customer_actions')
+  })
+  const fixture = await addFixture(t, { ...database, tenant, phoneNumberId }, options)
+  const { control } = fixture
+  const inbound: typeof control.inbound = given => control.inbound({ phone_number_id: phoneNumberId, ...given })
+  return { ...fixture, control: { ...control, inbound }, rows }
 }

@@ -1,14 +1,14 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import type { Tx } from '../../core/database/tables.ts'
-import { phoneNumberId, until } from '../../test/fixture.ts'
+import { until } from '../../test/fixture.ts'
 import { orderEvent } from '../../test/orders-stand-in.ts'
-import { changeAddress, confirm, customer, prepare, waybill } from '../../test/replies-fixture.ts'
+import { changeAddress, confirm, customer, prepareTenant, waybill } from '../../test/replies-fixture.ts'
 import { envelope, inbound, postWebhook } from '../../test/webhooks-fixture.ts'
 
 /** Prepares a customer who has pressed `change_address` for an order whose address may be changed. */
 const press = async (t: Test) => {
-  const prepared = await prepare(t)
+  const prepared = await prepareTenant(t)
   const { orders, control, offer, settled, texted, rows } = prepared
   orders.decide.outcomeOf = ({ address }) => (address === undefined ? 'asked' : 'done')
   const pressed = await offer()
@@ -141,7 +141,7 @@ t.test('accepts a shared location as an address; refuses a text that is too long
 
 const withImages = async (t: Test) => {
   const prepared = await press(t)
-  const { app } = prepared
+  const { app, phoneNumberId } = prepared
   const receiveImage = async () => {
     const body = { from: customer, type: 'image', image: { id: '1', caption: '12 Galle Road' }, text: undefined }
     await postWebhook(app, envelope({ messages: [inbound(body)] }, phoneNumberId))
@@ -181,7 +181,7 @@ t.test('a text from another person, or more than an hour after the customer was 
 })
 
 t.test('the address of a customer who got another number meanwhile belongs to the press', async t => {
-  const { app, stored } = await press(t)
+  const { app, phoneNumberId, stored } = await press(t)
   const [wa_id, now] = ['94770000998', String(Math.floor(Date.now() / 1000))]
   const system = { type: 'user_changed_number', wa_id }
   const changed = { from: customer, id: 'wamid.change', type: 'system', text: undefined, system, timestamp: now }
@@ -227,22 +227,24 @@ t.test('the question is in the language of the message whose button was pressed'
 })
 
 t.test('does not ask again about a text that arrived before a restore', async t => {
-  const { pool, control, rows, settled } = await press(t)
+  const { pool, tenant, control, rows, settled } = await press(t)
   const in_doubt_before = new Date(Date.now() + 60_000)
-  await inTenant(pool, 'demo', (tx: Tx) => tx.updateTable('tenants').set({ in_doubt_before }).execute())
+  await inTenant(pool, tenant, (tx: Tx) =>
+    tx.updateTable('tenants').set({ in_doubt_before }).where('tenant_id', '=', tenant).execute(),
+  )
   control.inbound({ from: customer, text: '12 Galle Road' })
   await settled(2)
   t.match(await rows(`select status from messages where template ? 'button'`), [{ status: 'unknown' }])
 })
 
 t.test('reads the kind and the reason of rows that a process of the release before stores', async t => {
-  const { rows } = await prepare(t)
+  const { rows, tenant } = await prepareTenant(t)
   const insert = (id: string, detail: string | null) =>
     rows(
       `insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number,
          action, inbound_id, outcome, detail, happened_at)
-       values ('demo', $1, 'm', '1', '94770000101', 'DM2', 'change_address', $1, 'refused', $2, now())`,
-      [id, detail],
+       values ($3, $1, 'm', '1', '94770000101', 'DM2', 'change_address', $1, 'refused', $2, now())`,
+      [id, detail, tenant],
     )
   await insert('m 0', null)
   await insert('n 0 address', 'The address has more than 500 characters.')

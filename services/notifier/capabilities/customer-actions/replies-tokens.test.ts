@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { readKeyring } from '../../core/channels/vault.ts'
 import { tokenPrefix } from '../../core/messaging-api/message-template.ts'
-import { messageTo, phoneNumberId } from '../../test/fixture.ts'
-import { confirm, customer, prepare, rules } from '../../test/replies-fixture.ts'
+import { messageTo } from '../../test/fixture.ts'
+import { confirm, customer, prepareTenant, rules } from '../../test/replies-fixture.ts'
 import { checkDemo } from '../../test/rules-of-demo.ts'
 import { envelope, inbound, postWebhook } from '../../test/webhooks-fixture.ts'
 import { openButton, sealActions, sealButton } from './button-token.ts'
@@ -68,7 +68,7 @@ t.test('a template without actions is sent as it is', async t => {
 })
 
 t.test('counts presses without effect by reason, and stores no action', async t => {
-  const { control, offer, heard, stored, counted, rows, keyring, log } = await prepare(t)
+  const { control, offer, heard, stored, counted, rows, tenant, keyring, log } = await prepareTenant(t)
   const message_id = await offer()
   const payload = `${JSON.stringify(control.messages()[0]?.components)}`.match(/courier\.[\w-]+/)?.[0] ?? ''
   t.ok(payload.length > 50)
@@ -79,7 +79,7 @@ t.test('counts presses without effect by reason, and stores no action', async t 
     'select message_id, phone_number_id from messages',
   )
   const stale = { messageId: id, index: 0, action: 'confirm_order', waybill: 'DM00000001' }
-  const of = { tenant: 'demo', phoneNumberId, recipient: customer }
+  const of = { tenant, phoneNumberId, recipient: customer }
   const text = 'Confirm'
   control.inbound({ from: customer, button: { text, payload: sealButton(keyring, of, stale, after(-300)) } })
   await heard()
@@ -98,7 +98,7 @@ t.test('counts presses without effect by reason, and stores no action', async t 
 })
 
 t.test('staff cannot send actions, or payloads that look like tokens', async t => {
-  const { call } = await prepare(t)
+  const { call } = await prepareTenant(t)
   const send = async (more: object, payload: string) => {
     const parameters = [{ type: 'payload', payload }]
     const component = { type: 'button', sub_type: 'quick_reply', index: '0', parameters, ...more }
@@ -134,8 +134,8 @@ t.test('refuses rules with invalid actions, texts or outcomes, by their paths', 
 })
 
 t.test('a press on a button that came without a template acts too', async t => {
-  const { app, keyring, settled } = await prepare(t)
-  const of = { tenant: 'demo', phoneNumberId, recipient: customer }
+  const { app, tenant, phoneNumberId, keyring, settled } = await prepareTenant(t)
+  const of = { tenant, phoneNumberId, recipient: customer }
   const id = sealButton(keyring, of, { messageId, index: 2, action: 'call_me', waybill: 'DM2' }, new Date())
   const interactive = { type: 'button_reply', button_reply: { id, title: 'Call me' } }
   const message = inbound({ from: customer, type: 'interactive', text: undefined, interactive })

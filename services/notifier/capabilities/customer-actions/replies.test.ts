@@ -3,14 +3,14 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import t from 'tap'
 import type { Tx } from '../../core/database/tables.ts'
-import { phoneNumberId, until } from '../../test/fixture.ts'
+import { until } from '../../test/fixture.ts'
 import { orderEvent } from '../../test/orders-stand-in.ts'
-import { callMe, cancel, confirm, customer, prepare, waybill } from '../../test/replies-fixture.ts'
+import { callMe, cancel, confirm, customer, prepareTenant, waybill } from '../../test/replies-fixture.ts'
 import { deliverActions } from './deliver-actions.ts'
 import { insertPresses } from './queries.ts'
 
 t.test('a button acts once, however often it is pressed, and the customer gets its outcome as a text', async t => {
-  const { orders, control, offer, settled, texted, texts, heard, counted, call, log } = await prepare(t)
+  const { orders, control, offer, settled, texted, texts, heard, counted, call, log } = await prepareTenant(t)
   const message_id = await offer()
   control.press({ message_id, index: confirm, copies: 3 })
   control.press({ message_id, index: confirm })
@@ -51,7 +51,7 @@ t.test('a button acts once, however often it is pressed, and the customer gets i
 })
 
 t.test('an order that does not allow an action refuses it, and staff decide on requests', async t => {
-  const { orders, control, offer, settled, texted, texts, deliver } = await prepare(t)
+  const { orders, control, offer, settled, texted, texts, deliver } = await prepareTenant(t)
   orders.decide.outcomeOf = ({ action }) => (action === 'call_me' ? 'requested' : 'refused')
   const message_id = await offer()
   control.press({ message_id, index: cancel })
@@ -66,10 +66,10 @@ t.test('an order that does not allow an action refuses it, and staff decide on r
 })
 
 t.test('a reply leaves at once, even outside the tenant’s hours; a decision keeps to them', async t => {
-  const { pool, control, offer, texted, texts, deliver, rows } = await prepare(t)
+  const { pool, tenant, control, offer, texted, texts, deliver, rows } = await prepareTenant(t)
   const message_id = await offer()
   const clock = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
-  await inTenant(pool, 'demo', (tx: Tx) =>
+  await inTenant(pool, tenant, (tx: Tx) =>
     tx
       .updateTable('tenants')
       .set({ time_zone: 'UTC', send_between: [clock(2), clock(3)] })
@@ -84,24 +84,28 @@ t.test('a reply leaves at once, even outside the tenant’s hours; a decision ke
 })
 
 /** Stores presses of the customer on a number, one action for each waybill. */
-const insertActions = (rows: (text: string, values: unknown[]) => Promise<unknown>, waybills: string[], number = '1') =>
+const insertActions = (
+  { rows, tenant }: Pick<Awaited<ReturnType<typeof prepareTenant>>, 'rows' | 'tenant'>,
+  waybills: string[],
+  number = '1',
+) =>
   rows(
     `insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action,
        inbound_id, happened_at)
-     select 'demo', 'm ' || waybill, 'm', $2, '94770000101', waybill, 'call_me', 'i', now()
+     select $3, 'm ' || waybill, 'm', $2, '94770000101', waybill, 'call_me', 'i', now()
        from unnest($1::text[]) waybill`,
-    [waybills, number],
+    [waybills, number, tenant],
   )
 
 t.test('replies and decisions leave from the number on which the button was pressed', async t => {
-  const { orders, rows, settled, deliver } = await prepare(t)
+  const { orders, rows, tenant, phoneNumberId, settled, deliver } = await prepareTenant(t)
   orders.decide.outcomeOf = () => 'requested'
   await rows(
     `insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, rate)
-     values ('demo', '999', 'Second', 'paid', false, '\\x00', 80)`,
-    [],
+     values ($1, '999', 'Second', 'paid', false, '\\x00', 80)`,
+    [tenant],
   )
-  await insertActions(rows, ['DM2'], '999')
+  await insertActions({ rows, tenant }, ['DM2'], '999')
   await settled(1)
   await deliver(orderEvent('decided', { note: 'x', waybill_number: 'DM2' }, 'call_me.declined'))
   await deliver(orderEvent('other', { note: 'x' }, 'call_me.declined'))
@@ -119,11 +123,12 @@ t.test('replies and decisions leave from the number on which the button was pres
 t.test(
   'a decision leaves from the number of the press that made the request, not of a later one that was refused',
   async t => {
-    const { rows, deliver } = await prepare(t)
+    const { rows, tenant, deliver } = await prepareTenant(t)
     await rows(
       `insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, rate)
-     values ('demo', '999', 'Second', 'paid', false, '\\x00', 80),
-       ('demo', '998', 'Third', 'paid', false, '\\x00', 80)`,
+     values ($1, '999', 'Second', 'paid', false, '\\x00', 80),
+       ($1, '998', 'Third', 'paid', false, '\\x00', 80)`,
+      [tenant],
     )
     for (const [number, outcome] of [
       ['999', 'requested'],
@@ -132,8 +137,8 @@ t.test(
       await rows(
         `insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number,
          action, inbound_id, happened_at, outcome)
-       values ('demo', $1, 'm', $1, '94770000101', 'DM2', 'call_me', 'i', now(), $2)`,
-        [number, outcome],
+       values ($3, $1, 'm', $1, '94770000101', 'DM2', 'call_me', 'i', now(), $2)`,
+        [number, outcome, tenant],
       )
     await deliver(orderEvent('decided', { note: 'x', waybill_number: 'DM2' }, 'call_me.declined'))
     t.match(await rows('select phone_number_id from messages'), [{ phone_number_id: '999' }])
@@ -141,11 +146,11 @@ t.test(
 )
 
 t.test('a repeated press does not wait while the outcome is being stored', async t => {
-  const { control, offer, settled, heard, pool, counted } = await prepare(t)
+  const { control, offer, settled, heard, pool, tenant, counted } = await prepareTenant(t)
   const message_id = await offer()
   control.press({ message_id, index: confirm })
   await settled(1)
-  await inTenant(pool, 'demo', async (tx: Tx) => {
+  await inTenant(pool, tenant, async (tx: Tx) => {
     await tx.client.query('update customer_actions set detail = null')
     control.press({ message_id, index: confirm })
     await heard()
@@ -154,12 +159,14 @@ t.test('a repeated press does not wait while the outcome is being stored', async
 })
 
 t.test('replies to presses from before a restore become unknown, and are not sent', async t => {
-  const { orders, pool, control, offer, settled, rows, texts } = await prepare(t)
+  const { orders, pool, tenant, control, offer, settled, rows, texts } = await prepareTenant(t)
   orders.decide.loses = true
   control.press({ message_id: await offer(), index: confirm })
   await until('the action was tried', async () => orders.acted.length > 0)
   const in_doubt_before = new Date()
-  await inTenant(pool, 'demo', (tx: Tx) => tx.updateTable('tenants').set({ in_doubt_before }).execute())
+  await inTenant(pool, tenant, (tx: Tx) =>
+    tx.updateTable('tenants').set({ in_doubt_before }).where('tenant_id', '=', tenant).execute(),
+  )
   orders.decide.loses = false
   await settled(1)
   t.match(await rows(`select status from messages where rule_event = 'confirm_order.done'`), [{ status: 'unknown' }])
@@ -167,9 +174,9 @@ t.test('replies to presses from before a restore become unknown, and are not sen
 })
 
 t.test('presses that arrive together act in the order of their times', async t => {
-  const { pool, actions, stored } = await prepare(t)
+  const { pool, tenant, phoneNumberId, actions, stored } = await prepareTenant(t)
   await actions?.stop()
-  const person = { tenant: 'demo', phoneNumberId, recipient: customer }
+  const person = { tenant, phoneNumberId, recipient: customer }
   const press = (index: number, seconds: number) => ({
     ...person,
     ...{ messageId: 'm', index, action: `a${index}`, waybill },
@@ -177,7 +184,7 @@ t.test('presses that arrive together act in the order of their times', async t =
     inboundId: `i${index}`,
   })
   const presses = [press(2, 9), press(0, 5), press(1, 3), press(0, 7), press(3, 3)]
-  t.equal(await inTenant(pool, 'demo', (tx: Tx) => insertPresses(tx, presses)), 4)
+  t.equal(await inTenant(pool, tenant, (tx: Tx) => insertPresses(tx, presses)), 4)
   t.same(
     (await stored()).map(({ action, happened_at }) => [action, happened_at.getUTCSeconds()]),
     [
@@ -190,9 +197,9 @@ t.test('presses that arrive together act in the order of their times', async t =
 })
 
 t.test('an action that fails at orders, or an unknown tenant, does not block others', async t => {
-  const { orders, actions, pool, rows, stored } = await prepare(t)
+  const { orders, actions, pool, rows, tenant, stored } = await prepareTenant(t)
   await actions?.stop()
-  await insertActions(rows, ['DM1', 'DM2', 'DM3'])
+  await insertActions({ rows, tenant }, ['DM1', 'DM2', 'DM3'])
   orders.decide.statusOf = of => (of.some(({ waybill_number }) => waybill_number === 'DM2') ? 500 : 200)
   const logger = pino({ level: 'silent' })
   const options = { pool, logger, orders: orders.client, onQueued: () => {}, onOutcome: () => {} }
@@ -211,7 +218,7 @@ t.test('an action that fails at orders, or an unknown tenant, does not block oth
 })
 
 t.test('while orders is unavailable actions wait, in order, and are delivered afterwards', async t => {
-  const { orders, control, offer, settled, heard, rows, counted } = await prepare(t)
+  const { orders, control, offer, settled, heard, rows, counted } = await prepareTenant(t)
   orders.decide.loses = true
   const message_id = await offer()
   control.press({ message_id, index: confirm })
@@ -246,7 +253,7 @@ t.test('while orders is unavailable actions wait, in order, and are delivered af
 })
 
 t.test('sends a text only while the conversation is open', async t => {
-  const { deliver, rows, control, heard, texted } = await prepare(t)
+  const { deliver, rows, control, heard, texted } = await prepareTenant(t)
   await deliver(orderEvent('a', { note: 'x' }, 'call_me.declined'))
   const [closed] = await rows('select status, error_meaning from messages')
   t.match(closed, { status: 'failed', error_meaning: /^No conversation with this number is open/ })
@@ -257,13 +264,15 @@ t.test('sends a text only while the conversation is open', async t => {
 })
 
 t.test('processes share the actions: each is delivered once, those of a waybill in order', async t => {
-  const { orders, actions, pool, rows, settled } = await prepare(t)
+  const { orders, actions, pool, rows, tenant, settled } = await prepareTenant(t)
   await actions?.stop()
-  await rows(`insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient,
-    waybill_number, action,
+  await rows(
+    `insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action,
       inbound_id, happened_at)
-    select 'demo', 'm ' || n, 'm', '1', '1', case when n <= 40 then 'DM' || n else 'DM2' end, 'call_me', 'i', now()
-    from generate_series(1, 50) n`)
+    select $1, 'm ' || n, 'm', '1', '1', case when n <= 40 then 'DM' || n else 'DM2' end, 'call_me', 'i', now()
+    from generate_series(1, 50) n`,
+    [tenant],
+  )
   const logger = pino({ level: 'silent' })
   const options = { pool, logger, orders: orders.client, onQueued: () => {}, onOutcome: () => {} }
   const run = () => deliverActions(options)

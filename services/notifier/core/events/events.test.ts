@@ -234,13 +234,13 @@ t.test('a mismatch with the catalogue fails the message, but an unknown template
 })
 
 t.test('stores the reason with the event if there is no recipient or no sender', async t => {
-  const { deliver, queued, rows, tenant } = await prepare(t)
+  const { deliver, queued, rows, tenant, phoneNumberId } = await prepare(t)
   await deliver([orderEvent('a', { customer_phone: 'call the office' }), orderEvent('b')])
   await rows('update channels set is_default = false')
   await rows(
     `insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at, rate)
-    values ($1, '200', 'Second', 'paid', false, '', now(), 80)`,
-    [tenant],
+    values ($1, $2, 'Second', 'paid', false, '', now(), 80)`,
+    [tenant, `${phoneNumberId}2`],
   )
   await deliver([orderEvent('c')])
   t.equal((await queued()).length, 1)

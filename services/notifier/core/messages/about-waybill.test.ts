@@ -1,18 +1,17 @@
 import { createServer } from 'node:http'
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { listen } from '../../../../dev/ports.ts'
 import { standIn, withoutPage } from '../../test/orders-stand-in.ts'
-import { build, serviceToken } from '../../test/portal.ts'
-import type { Tx } from '../database/tables.ts'
+import { buildTenant, serviceToken } from '../../test/portal.ts'
 import { createOrdersClient } from '../orders-client/http-client.ts'
 import { findOrders } from '../orders-client/orders-client.ts'
 
 const prepare = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
   const { client, state } = await standIn(t, ...(orders.length > 0 ? orders : [{}]))
-  const built = await build(t, undefined, client)
+  const built = await buildTenant(t, {}, { orders: client })
+  state.tenant = built.tenant
   // Pauses the channels, so that messages stay queued.
   await built.rows(`update channels set state = 'paused'`)
   const stored = () =>
@@ -75,20 +74,18 @@ t.test('a waybill number in lower case or with blanks refers to the same order',
 t.test(
   'an opt-out exempts a message by its fields of the order, not by the spelling of its waybill number',
   async t => {
-    const { call, rows, pool } = await prepare(t)
+    const { call, rows, tenant } = await prepare(t)
     await rows(
       `insert into conversations (tenant_id, phone_number_id, recipient, opted_out_at)
      select tenant_id, phone_number_id, '94770000101', now() from channels`,
     )
     await rows(
       `insert into templates (tenant_id, waba_id, name, language, status, category, parameter_format, components)
-     values ('demo', 'waba', 'order_delivered', 'en_US', 'APPROVED', 'UTILITY', 'POSITIONAL', $1)`,
-      [JSON.stringify([{ type: 'BODY', text: '{{1}} {{2}}' }])],
+     values ($2, 'waba', 'order_delivered', 'en_US', 'APPROVED', 'UTILITY', 'POSITIONAL', $1)`,
+      [JSON.stringify([{ type: 'BODY', text: '{{1}} {{2}}' }]), tenant],
     )
     await rows(`update channels set waba_id = 'waba', catalogue_tried_at = now()`)
-    await inTenant(pool, 'demo', (tx: Tx) =>
-      tx.updateTable('tenants').set({ opt_out_exempt: 'parcel_under_way' }).where('tenant_id', '=', 'demo').execute(),
-    )
+    await rows(`update tenants set opt_out_exempt = 'parcel_under_way' where tenant_id = $1`, [tenant])
     const to = '0770000101'
     const statusOf = async (body: object) => (await call('POST', '/api/messages', body)).status
     for (const waybill_number of ['DM00000001', 'dm00000001'])

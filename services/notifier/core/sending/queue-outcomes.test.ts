@@ -1,12 +1,13 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { createSimulator } from '../../../../simulator/app.ts'
-import { createFixture, messageTo, phoneNumberId, until } from '../../test/fixture.ts'
+import { messageTo, until } from '../../test/fixture.ts'
 import { buildQueue } from '../../test/queue.ts'
+import { tenantFixture } from '../../test/tenant-fixture.ts'
 import { storeSecret } from '../channels/secrets.ts'
 import type { Tx } from '../database/tables.ts'
 
-type Fixture = Awaited<ReturnType<typeof createFixture>>
+type Fixture = Awaited<ReturnType<typeof tenantFixture>>
 
 const readRow = async ({ rows }: Fixture, id: string | undefined) =>
   (
@@ -33,7 +34,7 @@ const makeDue = ({ rows, queue }: Fixture) =>
   rows(`update messages set due_at = now() where status = 'queued'`).then(() => queue.wake())
 
 t.test('retries 131016 on schedule and counts the attempts; in the end the API accepts the message once', async t => {
-  const fixture = await createFixture(t)
+  const fixture = await tenantFixture(t)
   fixture.control.script({ times: 3, trouble: { kind: 'error', code: 131016 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
   for (const [index, least] of [5, 30, 120].entries()) {
@@ -47,7 +48,7 @@ t.test('retries 131016 on schedule and counts the attempts; in the end the API a
 })
 
 t.test('retries 131016 seven times, and the eighth failure is final', async t => {
-  const fixture = await createFixture(t)
+  const fixture = await tenantFixture(t)
   fixture.control.script({ times: 2, trouble: { kind: 'error', code: 131016 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
   await waitForRow(fixture, id, failedOnce)
@@ -57,7 +58,7 @@ t.test('retries 131016 seven times, and the eighth failure is final', async t =>
 })
 
 t.test('never retries before the time that the API names', async t => {
-  const fixture = await createFixture(t)
+  const fixture = await tenantFixture(t)
   fixture.control.script({ times: 1, trouble: { kind: 'error', code: 2, retry_after_seconds: 90 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
   const { wait } = await waitForRow(fixture, id, failedOnce)
@@ -65,7 +66,7 @@ t.test('never retries before the time that the API names', async t => {
 })
 
 t.test('131026 fails at once, with its code and meaning', async t => {
-  const fixture = await createFixture(t)
+  const fixture = await tenantFixture(t)
   fixture.control.script({ trouble: { kind: 'error', code: 131026 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
   const row = await waitForRow(fixture, id, is('failed'))
@@ -74,11 +75,14 @@ t.test('131026 fails at once, with its code and meaning', async t => {
 })
 
 t.test('132001 holds the template: no other message with it is sent until the hold ends', async t => {
-  const fixture = await createFixture(t, { wabaId: '102290129340398', window: 1 })
+  const fixture = await tenantFixture(t, { wabaId: '102290129340398', window: 1 })
   fixture.control.script({ times: 1, trouble: { kind: 'error', code: 132001 } })
-  await fixture.rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
-    values ('demo', '102290129340398', 'order_created', 'en_US', 'APPROVED', 'POSITIONAL',
-      '[{"type":"HEADER","format":"TEXT","text":"{{1}}"},{"type":"BODY","text":"{{1}} {{2}} {{3}}"}]')`)
+  await fixture.rows(
+    `insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
+    values ($1, '102290129340398', 'order_created', 'en_US', 'APPROVED', 'POSITIONAL',
+      '[{"type":"HEADER","format":"TEXT","text":"{{1}}"},{"type":"BODY","text":"{{1}} {{2}} {{3}}"}]')`,
+    [fixture.tenant],
+  )
   const ids = await fixture.accept(...Array.from({ length: 10 }, (_, n) => messageTo(`077100000${n}`)))
   const failed = `select message_id from messages where status = 'failed' and error_code = 132001`
   await until('one failed', async () => (await fixture.rows(failed)).length)
@@ -100,7 +104,7 @@ t.test('132001 holds the template: no other message with it is sent until the ho
 })
 
 t.test('190 pauses the number; its messages stay queued without an attempt and are sent when it resumes', async t => {
-  const fixture = await createFixture(t, { window: 4 })
+  const fixture = await tenantFixture(t, { window: 4 })
   fixture.control.script({ times: null, trouble: { kind: 'error', code: 190 } })
   await fixture.accept(...Array.from({ length: 50 }, (_, n) => messageTo(`07710000${n + 10}`)))
   const paused = `select paused_code from channels where state = 'paused'`
@@ -122,14 +126,15 @@ t.test('190 pauses the number; its messages stay queued without an attempt and a
 })
 
 t.test('every process uses a new token at once: a refusal of the old one pauses nothing', async t => {
-  const fixture = await createFixture(t)
+  const fixture = await tenantFixture(t)
   const other = buildQueue(fixture.pool, fixture.keyring, fixture.baseUrl, {})
   t.teardown(() => other.api.close())
-  await other.tokens.find('demo', phoneNumberId)
+  const { tenant, phoneNumberId } = fixture
+  await other.tokens.find(tenant, phoneNumberId)
   fixture.control.putToken({ access_token: 'new-token' })
   fixture.control.putToken({ access_token: 'demo-access-token', revoked: true })
-  const ref = { tenant: 'demo', phoneNumberId, kind: 'access_token' } as const
-  await inTenant(fixture.pool, 'demo', (tx: Tx) => storeSecret(tx, fixture.keyring, ref, 'new-token'))
+  const ref = { tenant, phoneNumberId, kind: 'access_token' } as const
+  await inTenant(fixture.pool, tenant, (tx: Tx) => storeSecret(tx, fixture.keyring, ref, 'new-token'))
   await fixture.queue.stop()
   const queue = other.createQueue()
   queue.start()
@@ -142,7 +147,7 @@ t.test('every process uses a new token at once: a refusal of the old one pauses 
 })
 
 t.test('three denials in a row without a known code pause the number, but fewer do not', async t => {
-  const fixture = await createFixture(t, { window: 1 })
+  const fixture = await tenantFixture(t, { window: 1 })
   fixture.control.script({ times: 2, trouble: { kind: 'error', code: 77_777, http_status: 403 } })
   const [first, second] = await fixture.accept(messageTo('0771000001'), messageTo('0771000002'))
   await waitForRow(fixture, first, failedOnce)
@@ -163,7 +168,7 @@ t.test('three denials in a row without a known code pause the number, but fewer 
 })
 
 t.test('131056 delays only messages to that recipient', async t => {
-  const fixture = await createFixture(t, { recipientPauseSeconds: 0.01 })
+  const fixture = await tenantFixture(t, { recipientPauseSeconds: 0.01 })
   fixture.control.script({ times: 1, recipient: '94770000101', trouble: { kind: 'error', code: 131056 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
   const [other] = await fixture.accept(messageTo('0770000102'))
@@ -174,7 +179,7 @@ t.test('131056 delays only messages to that recipient', async t => {
 })
 
 t.test('a lost response leaves the message unknown, and the notifier does not resend it', async t => {
-  const fixture = await createFixture(t)
+  const fixture = await tenantFixture(t)
   fixture.control.script({ recipient: '94770000101', trouble: { kind: 'lost' } })
   fixture.control.script({ recipient: '94770000102', trouble: { kind: 'lost', accepted: false } })
   const [id, unaccepted] = await fixture.accept(messageTo('0770000101'), messageTo('0770000102'))
@@ -192,7 +197,7 @@ t.test('a lost response leaves the message unknown, and the notifier does not re
 })
 
 t.test('a gateway’s HTML error page leaves the message unknown, and an empty 500 is retried', async t => {
-  const fixture = await createFixture(t)
+  const fixture = await tenantFixture(t)
   fixture.control.script({ recipient: '94770000104', trouble: { kind: 'html' } })
   fixture.control.script({ recipient: '94770000105', trouble: { kind: 'empty' } })
   fixture.control.script({ recipient: '94770000106', trouble: { kind: 'html', accepted: true } })
@@ -206,13 +211,14 @@ t.test('a gateway’s HTML error page leaves the message unknown, and an empty 5
 })
 
 t.test('a message to an unreachable API is retried, and arrives once', async t => {
-  const fixture = await createFixture(t, { isRunning: false })
+  const fixture = await tenantFixture(t, { isRunning: false })
   const { port } = new URL(fixture.baseUrl)
   await fixture.simulator.close()
   const [id] = await fixture.accept(messageTo('0770000101'))
   fixture.queue.start()
   t.match(await waitForRow(fixture, id, failedOnce), { error_code: null, status: 'queued' })
   const { app, control } = await createSimulator({ behaviour: { webhook_url: null } })
+  control.putNumber(fixture.phoneNumberId)
   t.teardown(() => app.close())
   await app.listen({ host: '127.0.0.1', port: Number(port) })
   await makeDue(fixture)
@@ -222,7 +228,7 @@ t.test('a message to an unreachable API is retried, and arrives once', async t =
 
 for (const mode of ['unavailable', 'reset', 'hang'] as const)
   t.test(`an outage (${mode}) loses nothing and sends nothing twice`, async t => {
-    const fixture = await createFixture(t, { sendSeconds: 1 })
+    const fixture = await tenantFixture(t, { sendSeconds: 1 })
     fixture.control.outage(mode)
     await fixture.accept(...Array.from({ length: 20 }, (_, n) => messageTo(`07710000${n + 10}`)))
     await until(

@@ -1,11 +1,12 @@
 import t from 'tap'
-import { createFixture, messageTo, until } from '../../test/fixture.ts'
+import { messageTo, until } from '../../test/fixture.ts'
+import { tenantFixture } from '../../test/tenant-fixture.ts'
 import { sweep } from './sweep.ts'
 
 const quiet = { isRunning: false }
 
 t.test('a message that stays in sending beyond its time becomes unknown, with one timeline event', async t => {
-  const { accept, rows, pool } = await createFixture(t, quiet)
+  const { accept, rows, pool } = await tenantFixture(t, quiet)
   await accept(messageTo('0770000101'), messageTo('0770000102'))
   await rows(`update messages set status = 'sending', due_at = now() - interval '1 s'`)
   const swept = await Promise.all([sweep(pool), sweep(pool)])
@@ -18,7 +19,7 @@ t.test('a message that stays in sending beyond its time becomes unknown, with on
 })
 
 t.test('an unknown message stays unknown after its time, unless the tenant’s setting resends it', async t => {
-  const { accept, rows, pool } = await createFixture(t, quiet)
+  const { accept, rows, pool } = await tenantFixture(t, quiet)
   await accept(messageTo('0770000101'))
   await rows(`update messages set status = 'unknown', due_at = now()`)
   await sweep(pool)
@@ -29,7 +30,7 @@ t.test('an unknown message stays unknown after its time, unless the tenant’s s
 })
 
 t.test("with the tenant's setting, an unknown message is resent only once", async t => {
-  const { accept, rows, control, queue } = await createFixture(t, { resendsUnknown: true })
+  const { accept, rows, control, queue } = await tenantFixture(t, { resendsUnknown: true })
   control.script({ times: null, trouble: { kind: 'lost', accepted: false } })
   await accept(messageTo('0770000101'))
   const unknown = async () =>
@@ -48,7 +49,7 @@ t.test("with the tenant's setting, an unknown message is resent only once", asyn
 })
 
 t.test('the setting does not resend an unknown message if a later one about its parcel has left', async t => {
-  const { accept, rows, pool } = await createFixture(t, { ...quiet, resendsUnknown: true })
+  const { accept, rows, pool } = await tenantFixture(t, { ...quiet, resendsUnknown: true })
   const about = (waybill_number: string) => messageTo('0770000101', { waybill_number })
   const [first] = await accept(about('DM1'))
   const [second, , other] = [...(await accept(about('DM1'))), ...(await accept(about('DM2'), about('DM2')))]
@@ -64,7 +65,7 @@ t.test('the setting does not resend an unknown message if a later one about its 
 t.test(
   'the setting does not resend an unknown message whose order was edited or which a later event supersedes',
   async t => {
-    const { accept, rows, pool } = await createFixture(t, { ...quiet, resendsUnknown: true })
+    const { accept, rows, pool } = await tenantFixture(t, { ...quiet, resendsUnknown: true })
     await accept(messageTo('0770000101', { waybill_number: 'DM1' }))
     await rows(`update messages set status = 'unknown', superseded_by = 'superseded by key_13', due_at = now()`)
     t.match(await sweep(pool), { resent: 0 })
@@ -76,7 +77,7 @@ t.test(
 )
 
 t.test('a message not sent within a day expires, even when held, and is never sent', async t => {
-  const { accept, rows, control, queue } = await createFixture(t, quiet)
+  const { accept, rows, control, queue } = await tenantFixture(t, quiet)
   await accept(messageTo('0770000101'), messageTo('0770000102'), messageTo('0770000103'))
   await rows(`update messages set expires_at = now(), due_at = now() where recipient <> '94770000103'`)
   await rows(`update messages set status = 'held' where recipient = '94770000102'`)
