@@ -55,7 +55,8 @@ const passwords: Passwords = {
 }
 
 /** Brings a tenant to the state of a file. */
-export const applyFile = (pool: pg.Pool, file: TenantFile) => applyTenant(pool, file, false, { companyFile, passwords })
+export const applyFile = (pool: pg.Pool, file: TenantFile, dryRun = false) =>
+  applyTenant(pool, file, dryRun, { companyFile, passwords })
 
 /** Creates the application's own pool, for the database at that URL. */
 type PoolOf = (url: string) => Promise<pg.Pool>

@@ -59,6 +59,8 @@ export const startProvider = async (
       jwks: { keys: [makeJwk() as never] },
       cookies: { keys: ['a-cookie-key-of-tests'] },
       claims: { email: ['email', 'email_verified'], profile: ['name', 'groups'] },
+      // A busy machine takes longer than a minute to redeem many.
+      ttl: { AuthorizationCode: 600 },
       features: { devInteractions: { enabled: false } },
       interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
       findAccount: (_context, id) => ({ accountId: id, claims: async () => ({ sub: id, ...accounts[id] }) }),

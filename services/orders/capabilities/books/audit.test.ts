@@ -1,14 +1,12 @@
 import t from 'tap'
-import { applyTenant } from '../../core/provisioning/apply.ts'
 import type { TenantFile } from '../../core/provisioning/tenant-file.ts'
-import { companyFile } from '../../test/build.ts'
 import { readCsv, readPages } from '../../test/expect-books.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile, withCards } from '../../test/tenant.ts'
 
 t.test('the audit', async t => {
-  const fixture = await ordersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
-  const { make, move, request, staffOf, staffGet, pool, rows, today, shop } = {
+  const fixture = await tenantFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
+  const { make, move, request, staffOf, staffGet, apply, tenant, rows, today, shop } = {
     ...fixture,
     ...(await fixture.readFacts()),
   }
@@ -52,9 +50,9 @@ t.test('the audit', async t => {
     Object.assign(file.merchants[0]?.businesses[0] ?? {}, { goods: 'shoes' })
     Object.assign(file.merchants[0] ?? {}, { payable_after_days: 3, password: 'another-secret', phone: '+94112345678' })
     Object.assign(file.rate_cards[0] ?? {}, { return_fee: 150 })
-    t.match(await applyTenant(pool, file, true, { companyFile }), { kind: 'applied' })
+    t.match(await apply(file, true), { kind: 'applied' })
     t.equal((await list('&noun=tenant')).length, 1, 'a dry run leaves no trace')
-    await applyTenant(pool, file, false, { companyFile })
+    await apply(file)
     const [applied, first] = await list('&noun=tenant')
     t.strictSame(applied?.details.toSorted(), [
       'business 7290 goods: - -> shoes',
@@ -69,7 +67,7 @@ t.test('the audit', async t => {
     ])
     t.equal(first?.details, null, 'a new company has no old values')
     t.notMatch(JSON.stringify([applied, first]), /secret|94112345678/)
-    await applyTenant(pool, { ...file, tenant: { ...file.tenant, name: 'Renamed' } }, false, { companyFile })
+    await apply({ ...file, tenant: { ...file.tenant, name: 'Renamed' } })
     t.match((await list('&noun=tenant'))[0], { action: 'tenant.applied', details: null })
   })
 
@@ -77,11 +75,11 @@ t.test('the audit', async t => {
     const [head, ...lines] = await readCsv(fixture, `${path}&noun=tenant`)
     t.equal(head, '\uFEFFat,actor_kind,actor,action,object_id,token_id,request_id,details')
     t.equal(lines.length, 3)
-    t.match(lines[1], /,tenant\.applied,demo,,,"company tax_percent: 0 -> 18; /)
+    t.match(lines[1], `,tenant.applied,${tenant},,,"company tax_percent: 0 -> 18; `)
     const entries = await readCsv(fixture, path)
     t.equal(entries.length - 1, (await list('&limit=200')).length)
     await rows(
-      `insert into audit (tenant_id, actor_kind, actor, action) values ('demo', 'staff', '=1+1', 'act.decided')`,
+      `insert into audit (tenant_id, actor_kind, actor, action) values ('${tenant}', 'staff', '=1+1', 'act.decided')`,
     )
     t.match(await readCsv(fixture, `${path}&noun=act`), [head, /,staff,'=1\+1,act\.decided,/])
   })

@@ -3,14 +3,16 @@ import { immediateActions } from '@courier/shared/contract/customer-actions.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { serviceToken } from '../../test/build.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { addOther } from '../../test/build-tenant.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { waitUntil } from '../../test/receiver.ts'
-import { tenantFile } from '../../test/tenant.ts'
+import { countWaiting, untilWaiting } from '../../test/waiting.ts'
 import { webhooksFixture } from '../../test/webhooks-fixture.ts'
 import { deleteOldActions } from './queries.ts'
 
-const { make, moveAlong, get, staffGet, request, rows, apply, pool, staffOf, staffToken, token } =
-  await ordersFixture(t)
+const fixture = await tenantFixture(t)
+const { make, moveAlong, get, staffGet, request, rows, pool, staffOf, staffToken, token, tenant } = fixture
+const other = await addOther(fixture)
 
 let actions = 0
 const nextId = () => `msg_test${++actions} 0`
@@ -19,9 +21,9 @@ const action = (waybill_number: string, name: string, rest: object = {}) => ({
   ...rest,
 })
 const post = (body: unknown, token = serviceToken) => request('POST', '/internal/customer-actions', body, { token })
-/** Sends actions of the demo tenant; returns their results. */
+/** Sends actions of the tenant; returns their results. */
 const act = async (...given: object[]) => {
-  const { status, body } = await post({ tenant: 'demo', actions: given })
+  const { status, body } = await post({ tenant, actions: given })
   if (status !== 200) throw new Error(JSON.stringify(body))
   return body.data
 }
@@ -92,14 +94,12 @@ t.test('one of 20 simultaneous deliveries of an action takes effect', async t =>
 t.test('processes six simultaneous lists one at a time, and completes each', async t => {
   const waybill = 'DM00000023'
   await make([waybill])
-  const waiting = () =>
-    rows(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-  const { posted, most } = await inTenant(pool, 'demo', async tx => {
+  const { posted, most } = await inTenant(pool, tenant, async tx => {
     await tx.client.query('select from orders where waybill_number = $1 for update', [waybill])
     const posted = Array.from({ length: 6 }, () => act(action(waybill, 'call_me')))
-    await waitUntil('one waits for the order', async () => (await waiting()).length >= 1)
+    await untilWaiting(tx.client)
     await delay(100)
-    return { posted, most: (await waiting()).length }
+    return { posted, most: await countWaiting(tx.client) }
   })
   t.equal(most, 1)
   t.match(await Promise.all(posted), Array(6).fill([{ outcome: 'requested' }]))
@@ -220,9 +220,6 @@ t.test('an edit by the merchant leaves the request for staff', async t => {
 })
 
 t.test('refuses actions on missing orders and on those of another tenant', async t => {
-  const other = tenantFile()
-  other.tenant.id = 'other'
-  await apply(other)
   await make(['DM00000040'])
   const names = [...immediateActions, 'call_me']
   for (const waybill of ['DM99999999', 'a\0b', '\ud800'])
@@ -230,7 +227,7 @@ t.test('refuses actions on missing orders and on those of another tenant', async
       t.match(await act(action(waybill, name)), [
         { outcome: 'refused', detail: 'The requested waybill does not exist in the system.', order: null },
       ])
-  const foreign = await post({ tenant: 'other', actions: names.map(name => action('DM00000040', name)) })
+  const foreign = await post({ tenant: other.tenant, actions: names.map(name => action('DM00000040', name)) })
   t.strictSame(
     foreign.body.data.map(({ outcome, order }: { outcome: string; order: null }) => [outcome, order]),
     names.map(() => ['refused', null]),
@@ -242,14 +239,14 @@ t.test('refuses an unreadable request as a whole', async t => {
   await make(['DM00000045'])
   const good = action('DM00000045', 'confirm_order')
   const wrong: [body: unknown, path: string][] = [
-    [{ tenant: 'demo', actions: [] }, 'actions'],
-    [{ tenant: 'demo', actions: [good, { ...good, action: 'Call me' }] }, 'actions.1.action'],
-    [{ tenant: 'demo', actions: [good, { ...good, id: 'a\0' }] }, 'actions.1.id'],
-    [{ tenant: 'demo', actions: [{ ...good, happened_at: 'today' }] }, 'actions.0.happened_at'],
-    [{ tenant: 'demo', actions: [{ ...good, happened_at: '2026-02-30T09:00:00Z' }] }, 'actions.0.happened_at'],
-    [{ tenant: 'demo', actions: [{ ...good, happened_at: '0000-01-01T09:00:00Z' }] }, 'actions.0.happened_at'],
-    [{ tenant: 'demo', actions: [{ ...good, address: 'x'.repeat(501) }] }, 'actions.0.address'],
-    [{ tenant: 'demo', actions: Array(101).fill(good) }, 'actions'],
+    [{ tenant, actions: [] }, 'actions'],
+    [{ tenant, actions: [good, { ...good, action: 'Call me' }] }, 'actions.1.action'],
+    [{ tenant, actions: [good, { ...good, id: 'a\0' }] }, 'actions.1.id'],
+    [{ tenant, actions: [{ ...good, happened_at: 'today' }] }, 'actions.0.happened_at'],
+    [{ tenant, actions: [{ ...good, happened_at: '2026-02-30T09:00:00Z' }] }, 'actions.0.happened_at'],
+    [{ tenant, actions: [{ ...good, happened_at: '0000-01-01T09:00:00Z' }] }, 'actions.0.happened_at'],
+    [{ tenant, actions: [{ ...good, address: 'x'.repeat(501) }] }, 'actions.0.address'],
+    [{ tenant, actions: Array(101).fill(good) }, 'actions'],
   ]
   for (const [body, path] of wrong) {
     const response = await post(body)
@@ -258,7 +255,7 @@ t.test('refuses an unreadable request as a whole', async t => {
   t.match(await post({ tenant: 'nobody', actions: [good] }), { status: 404, body: { code: 'unknown_tenant' } })
   t.match(await post({ tenant: "'; --", actions: [good] }), { status: 404, body: { code: 'unknown_tenant' } })
   for (const token of ['', staffToken, `${serviceToken}x`])
-    t.equal((await post({ tenant: 'demo', actions: [good] }, token)).status, 401)
+    t.equal((await post({ tenant, actions: [good] }, token)).status, 401)
   t.match(await get('/order/DM00000045'), { body: { data: { status: { key: 'key_1' } } } })
 })
 
@@ -325,9 +322,9 @@ t.test('a decision makes no event for a tenant without messaging', async t => {
   await make(['DM00000065'])
   await act(action('DM00000065', 'call_me'))
   const id = await findRequestId('DM00000065')
-  await rows(`update tenants set messaging = false where tenant_id = 'demo'`)
+  await rows(`update tenants set messaging = false where tenant_id = '${tenant}'`)
   t.equal((await decide(id, { decision: 'accepted' })).status, 200)
-  await rows(`update tenants set messaging = true where tenant_id = 'demo'`)
+  await rows(`update tenants set messaging = true where tenant_id = '${tenant}'`)
   t.equal((await readOutbox('DM00000065')).length, 1)
 })
 
@@ -339,7 +336,7 @@ t.test('requests come in pages, and only to the staff of their tenant', async t 
   const last = (await list(`?waybill_number=DM00000070&limit=2&cursor=${first.next_cursor}`)).body
   t.match(last, { data: [{ request: 'call_me' }], next_cursor: null })
   const id = last.data[0].id
-  const foreign = { token: await staffOf('Nimal', 'other'), tenant: 'other' }
+  const foreign = { ...other, token: await staffOf('Nimal', other.tenant) }
   t.strictSame((await staffGet('/order/requests', foreign)).body.data, [])
   const decision = { decision: 'accepted' }
   t.equal((await request('POST', `/api/staff/order/requests/${id}/decision`, decision, foreign)).status, 404)
@@ -366,10 +363,10 @@ t.test('deletes decided requests after 90 days, and keeps open ones', async t =>
   await act(...['confirm_order', 'call_me', 'reschedule', 'old'].map(name => action('DM00000080', name)))
   for (const { id, request } of (await list('?waybill_number=DM00000080')).body.data)
     if (request !== 'call_me') await decide(id, { decision: 'declined' })
-  const mine = `tenant_id = 'demo' and waybill_number = 'DM00000080'`
+  const mine = `tenant_id = '${tenant}' and waybill_number = 'DM00000080'`
   await rows(`update customer_actions set stored_at = now() - interval '91 days' where ${mine}`)
   await rows(`update customer_actions set decided_at = now() - interval '91 days' where ${mine} and action = 'old'`)
-  t.equal(await inTenant(pool, 'demo', tx => deleteOldActions(tx, 'demo')), 2)
+  t.equal(await inTenant(pool, tenant, tx => deleteOldActions(tx, tenant)), 2)
   t.strictSame(await rows(`select action from customer_actions where ${mine} order by action`), [
     { action: 'call_me' },
     { action: 'reschedule' },
@@ -398,12 +395,12 @@ t.test('attributes rows from the previous version to the merchant or to staff', 
   const [waybill] = await make(['DM00000090'])
   await rows(
     `insert into order_events (tenant_id, waybill_number, status_key, staff_name)
-      values ('demo', $1, 'key_2', null), ('demo', $1, 'key_4', 'Ruwan')`,
+      values ('${tenant}', $1, 'key_2', null), ('${tenant}', $1, 'key_4', 'Ruwan')`,
     [waybill],
   )
   await rows(
     `insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason)
-      values ('demo', $1, array['cod'], now(), 'Ruwan', 'x')`,
+      values ('${tenant}', $1, array['cod'], now(), 'Ruwan', 'x')`,
     [waybill],
   )
   const { timeline, edits } = (await get(`/order/${waybill}`)).body.data

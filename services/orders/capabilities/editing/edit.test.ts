@@ -1,9 +1,10 @@
 import t from 'tap'
 import { serviceToken } from '../../test/build.ts'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
+import { refusal, tenantFixture } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
 
-const { make, makeOfBooks, moveAlong, cancel, request, get, staffGet, rows, apply, ...rest } = await ordersFixture(t)
+const { make, makeOfBooks, moveAlong, cancel, request, get, staffGet, rows, apply, tenant, ...rest } =
+  await tenantFixture(t)
 const { pool, staffToken, booksToken } = rest
 
 const edit = (waybill: string, body: unknown, options = {}) =>
@@ -60,10 +61,10 @@ t.test('the notifier reads the edits of an order', async t => {
   const [waybill = ''] = await make(['DM00000090'])
   await rows(
     `insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason)
-      values ('demo', $1, array['cod'], '2026-02-19T20:14:00Z', 'Ruwan', 'the shop called')`,
+      values ('${tenant}', $1, array['cod'], '2026-02-19T20:14:00Z', 'Ruwan', 'the shop called')`,
     [waybill],
   )
-  const { body } = await request('GET', `/internal/orders/demo/${waybill}`, undefined, { token: serviceToken })
+  const { body } = await request('GET', `/internal/orders/${tenant}/${waybill}`, undefined, { token: serviceToken })
   t.strictSame(body.data.edits, [
     {
       ...{ fields: ['cod'], at: '2026-02-19T20:14:00.000Z', staff_name: 'Ruwan', by: 'staff' },
@@ -84,7 +85,7 @@ t.test('each edit, whoever makes it, is an event for the notifier if the company
   t.equal(await countEvents(), 2)
   const action = { id: 'msg_edit 0', waybill_number: 'DM00000006', action: 'change_address', address: '9 Lake Road' }
   const actions = [{ ...action, happened_at: new Date().toISOString() }]
-  await request('POST', '/internal/customer-actions', { tenant: 'demo', actions }, { token: serviceToken })
+  await request('POST', '/internal/customer-actions', { tenant, actions }, { token: serviceToken })
   t.equal(await countEvents(), 3)
   t.equal((await edit('DM00000006', { cod: 1 })).status, 200)
   t.equal((await edit('DM00000006', { customer_phone: '' })).status, 422)
@@ -300,7 +301,7 @@ t.test('the newest fifty edits are shown', async t => {
 t.test('gives up after two seconds on an order that another request has locked', async t => {
   await make(['DM00000070'])
   const client = await pool.connect()
-  await client.query(`begin; select set_config('app.tenant', 'demo', true)`)
+  await client.query(`begin; select set_config('app.tenant', '${tenant}', true)`)
   await client.query(`select from orders where waybill_number = 'DM00000070' for update`)
   const held = await edit('DM00000070', { cod: 1 })
   await client.query('rollback')

@@ -4,8 +4,9 @@ import { connectTo, onCitus } from '../../../../dev/test-database.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { checkFile } from '../../core/provisioning/check-file.ts'
 import { companyFile, serviceToken } from '../../test/build.ts'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
+import { refusal, tenantFixture } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
+import { untilWaiting } from '../../test/waiting.ts'
 import { findReattempts } from '../labels/routes.ts'
 import { decideLate } from './instruct.ts'
 
@@ -18,8 +19,8 @@ const failed_deliveries = {
   instruction_default: 'return' as const,
   recipient_history: true,
 }
-const { app, pool, database, make, makeOfBooks, move, request, get, staffGet, staffToken, booksToken, rows } =
-  await ordersFixture(t, { file: tenantFile({ failed_deliveries }) })
+const { app, pool, database, make, makeOfBooks, move, request, get, staffGet, staffToken, booksToken, rows, tenant } =
+  await tenantFixture(t, { file: tenantFile({ failed_deliveries }) })
 
 const merchant = '/api/public/merchant'
 const instruct = (waybill: string, body: object, options = {}) =>
@@ -27,7 +28,7 @@ const instruct = (waybill: string, body: object, options = {}) =>
 const instructAsStaff = (waybill: string, body: object) =>
   request('POST', `/api/staff/order/${waybill}/instruction`, body, { token: staffToken })
 const act = async (id: string, waybill_number: string, rest: object) => {
-  const body = { tenant: 'demo', actions: [{ id, waybill_number, happened_at: '2026-02-19T19:06:23.000Z', ...rest }] }
+  const body = { tenant, actions: [{ id, waybill_number, happened_at: '2026-02-19T19:06:23.000Z', ...rest }] }
   const headers = { authorization: `Bearer ${serviceToken}` }
   const response = await app.inject({ method: 'POST', url: '/internal/customer-actions', headers, payload: body })
   return response.json().data[0]
@@ -43,7 +44,7 @@ const readOrder = async (waybill: string) => (await get(`/order/${waybill}`)).bo
 const findDay = async (days: number): Promise<string> =>
   (
     await rows(
-      `select ((now() at time zone time_zone)::date + ${days})::text as day from tenants where tenant_id = 'demo'`,
+      `select ((now() at time zone time_zone)::date + ${days})::text as day from tenants where tenant_id = '${tenant}'`,
     )
   )[0].day
 
@@ -213,8 +214,8 @@ t.test("after the deadline the company's default applies, and only staff may cha
   await rows(`update attempts set due_at = now() - interval '1 second' where waybill_number like 'DM0000004%'`)
   const late = await instruct('DM00000040', { action: 'reattempt' })
   t.match(late.body.errors.action, [/^Instructions were due by .*Z\. Ask the courier company\.$/])
-  t.equal(await inTenant(pool, 'demo', (tx: Tx) => decideLate(tx, 'demo')), 1)
-  t.equal(await inTenant(pool, 'demo', (tx: Tx) => decideLate(tx, 'demo')), 0)
+  t.equal(await inTenant(pool, tenant, (tx: Tx) => decideLate(tx, tenant)), 1)
+  t.equal(await inTenant(pool, tenant, (tx: Tx) => decideLate(tx, tenant)), 0)
   t.match((await readOrder('DM00000040')).instructions, [{ action: 'return', given_as: 'company', given_by: null }])
   t.match((await readOrder('DM00000041')).instructions, [{ action: 'reattempt', given_as: 'merchant' }])
   t.equal((await instructAsStaff('DM00000040', { action: 'reattempt' })).status, 200)
@@ -227,13 +228,11 @@ t.test('the default leaves a failure alone that began while an older one was lat
   await rows(`update attempts set due_at = now() - interval '1 second' where waybill_number = 'DM00000045'`)
   const courier = await connectTo(t, database.superuserUrl)
   await courier.query('begin')
-  await courier.query(`select from orders where waybill_number = 'DM00000045' for update`)
-  const deciding = inTenant(pool, 'demo', (tx: Tx) => decideLate(tx, 'demo'))
-  const isWaiting = `select from pg_locks where not granted and pid in (
-    select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`
-  while ((await courier.query(isWaiting)).rowCount === 0);
+  await courier.query(`select from orders where tenant_id = '${tenant}' and waybill_number = 'DM00000045' for update`)
+  const deciding = inTenant(pool, tenant, (tx: Tx) => decideLate(tx, tenant))
+  await untilWaiting(courier)
   await courier.query(`update attempts set attempt_no = 2, due_at = now() + interval '1 day'
-    where waybill_number = 'DM00000045'`)
+    where tenant_id = '${tenant}' and waybill_number = 'DM00000045'`)
   await courier.query('commit')
   await deciding
   t.strictSame((await readOrder('DM00000045')).instructions, [])
@@ -276,12 +275,12 @@ t.test('a run sheet lists the parcels that are to be delivered again by a day', 
   await instruct('DM00000062', { action: 'return' })
   const print = (body: object) => request('POST', '/api/staff/order/run-sheet', body, { token: staffToken })
   const due = async (days: number) => {
-    const listed = await inTenant(pool, 'demo', async (tx: Tx) => findReattempts(tx, 'demo', await findDay(days), 500))
+    const listed = await inTenant(pool, tenant, async (tx: Tx) => findReattempts(tx, tenant, await findDay(days), 500))
     return listed.filter(waybill => waybill.startsWith('DM0000006'))
   }
   t.strictSame(await due(0), ['DM00000060'])
   t.strictSame(await due(3), ['DM00000060', 'DM00000061'])
-  const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
+  const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': tenant }
   const payload = { reattempts_by: await findDay(0) }
   const sheet = await app.inject({ method: 'POST', url: '/api/staff/order/run-sheet', headers, payload })
   t.match([sheet.statusCode, sheet.headers['content-type'], sheet.payload], [200, 'application/pdf', /^%PDF/])

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createChance } from '../../../../test/chance.ts'
 import type { Tx } from '../../core/database/tables.ts'
 import { findContradictions } from '../../test/expect-books.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { preparePayer } from '../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './ledger/check-ledger.ts'
@@ -44,8 +44,8 @@ interface Parcel {
 t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => {
   const file = { ...tenantFile({ money: { objection_hours: 0 } }), statuses: shortStatuses }
   Object.assign(file.rate_cards[0] ?? {}, { return_fee: returnFee })
-  const fixture = await ordersFixture(t, { file })
-  const { make, move, request, staffOf, get, staffGet, pool, rows } = fixture
+  const fixture = await tenantFixture(t, { file })
+  const { make, move, request, staffOf, get, staffGet, pool, rows, tenant } = fixture
   const pay = await preparePayer(fixture)
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   /** Returns the numbers of issued invoices, which the model knows by their ids. */
@@ -122,7 +122,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
       const day = `$1::date - 100 + ${days++}`
       for (const table of dated) await rows(`update ${table} set booked_on = ${day} where booked_on = $1`, [today])
       await rows(`update corrections set payment_booked_on = ${day} where payment_booked_on = $1`, [today])
-      await inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo'))
+      await inTenant(pool, tenant, (tx: Tx) => foldDay(tx, tenant))
     },
     deliver: async () => {
       const parcel = parcels[below(parcels.length)] as Parcel
@@ -390,7 +390,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
     if (step % 10 === 9 || !t.passing()) await expectBalance()
     if (!t.passing()) break
   }
-  const check = await checkLedger(pool, 'demo')
+  const check = await checkLedger(pool, tenant)
   t.strictSame(listFindings(check), [])
 
   // Several people act at once: their results vary, but nothing is lost or doubled. The only 5xx allowed is 503.
@@ -417,7 +417,7 @@ t.test(`histories of money agree with a model (MONEY_SEED=${seed})`, async t => 
   )
   const failed = storm.filter(response => response && response.status >= 500 && response.status !== 503)
   t.strictSame(failed, [])
-  t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+  t.strictSame(listFindings(await checkLedger(pool, tenant)), [])
   t.strictSame(await findContradictions(fixture, '2020-01-01', today), [])
   const closing = async (account: string): Promise<number> =>
     (await staffGet(`/ledger?account=${account}&from=${today}&to=${today}`)).body.data?.closing ?? 0

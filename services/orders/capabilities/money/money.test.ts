@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { tenantFixture } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
 import { checkLedger, listFindings } from './ledger/check-ledger.ts'
 import { netSql } from './ledger/ledger.ts'
@@ -25,14 +25,14 @@ const ownStatuses = [
 
 t.test('money', async t => {
   const file = { ...withTerms(), statuses: ownStatuses }
-  const fixture = await ordersFixture(t, { file })
-  const { make, makeOfBooks, move, get, rows, pool, request, staffToken, booksToken, readFacts } = fixture
+  const fixture = await tenantFixture(t, { file })
+  const { make, makeOfBooks, move, get, rows, pool, request, staffToken, booksToken, readFacts, tenant } = fixture
   const readLines = (waybill: string) =>
     rows('select * from money_lines where waybill_number = $1 order by line_no', [waybill])
   const numbers = (line: Record<string, unknown>, ...names: string[]) => names.map(name => Number(line[name]))
   const charges = ['cod', 'delivery', 'cod_fee', 'return_fee', 'tax', 'withholding']
   const checked = async (t: { strictSame: (found: unknown, wanted: unknown) => unknown }) =>
-    t.strictSame(listFindings(await checkLedger(pool, 'demo')), [])
+    t.strictSame(listFindings(await checkLedger(pool, tenant)), [])
   const confirmed = { initial_status_key: 'key_2' }
 
   t.test('a delivery books the COD with its collector, the charge, the fee and both taxes', async t => {
@@ -102,8 +102,8 @@ t.test('money', async t => {
 
   t.test('a stored set with a move that books twice, or too early, gets refusals that say what is booked', async t => {
     const set = (sql: string) => rows(sql)
-    await set(`insert into status_moves (tenant_id, from_key, to_key) values ('demo', 'key_14', 'key_13'),
-      ('demo', 'key_14', 'key_2'), ('demo', 'key_13', 'key_3'), ('demo', 'key_13', 'key_21')`)
+    await set(`insert into status_moves (tenant_id, from_key, to_key) values ('${tenant}', 'key_14', 'key_13'),
+      ('${tenant}', 'key_14', 'key_2'), ('${tenant}', 'key_13', 'key_3'), ('${tenant}', 'key_13', 'key_21')`)
     await set('update tenants set version = version + 1')
     await make(['DM90000041'], { ...confirmed, cod: 300, weight: 1 })
     const paid = { collected: { DM90000041: { amount: 100, reason: 'Took one of three' } } }
@@ -300,14 +300,14 @@ t.test('money', async t => {
       ['DM90000031'],
     )
     t.equal(copied, 1)
-    t.match(await checkLedger(pool, 'demo'), { unequal: [journal], doubled: ['DM90000031'] })
+    t.match(await checkLedger(pool, tenant), { unequal: [journal], doubled: ['DM90000031'] })
     await rows(`update ledger_transfers set amount = amount - 0.01 where journal_id = $1 and credit = 'tax'`, [journal])
     await rows(`delete from money_lines where waybill_number = 'DM90000031' and line_no = 2`)
     await make(['DM90000099'], { ...confirmed, cod: 700 })
     t.equal((await move(['DM90000099'], 'key_13')).status, 200)
-    t.strictSame((await checkLedger(pool, 'demo')).unbooked, [])
+    t.strictSame((await checkLedger(pool, tenant)).unbooked, [])
     await rows(`delete from money_lines where waybill_number = 'DM90000099'`)
-    t.strictSame((await checkLedger(pool, 'demo')).unbooked, ['DM90000099'])
+    t.strictSame((await checkLedger(pool, tenant)).unbooked, ['DM90000099'])
     await t.rejects(checkLedger(pool, 'nobody'), { message: 'there is no tenant nobody' })
   })
 })

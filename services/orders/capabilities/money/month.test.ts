@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { findContradictions, readCsv, readPages } from '../../test/expect-books.ts'
 import { readPdf } from '../../test/read-pdf.ts'
 import { Books, type Charges, percentOf } from './test/model.ts'
-import { startTwoAlone, terms } from './test/two-documents.ts'
+import { startTwo, terms } from './test/two-documents.ts'
 
 // Plays a month of merchants, and compares each number of each paper, in JSON, CSV and PDF, with a model of its own.
 // Amounts of the model are whole numbers of the smallest unit of the currency.
@@ -33,7 +33,7 @@ const chargesOf = (row: Row) => taxableOf(row) + row.tax
 const netOf = (row: Row) => row.paid - row.withheld - chargesOf(row)
 
 const start = async (t: Test, currency: string, merchants: number) => {
-  const fixture = await startTwoAlone(t, { currency, merchants, apart: [1] })
+  const fixture = await startTwo(t, { currency, merchants, apart: [1] })
   const { post, deliver, giveBack, rows, second } = fixture
   const decimals = findDecimals(currency)
   const unit = 10 ** decimals
@@ -176,7 +176,7 @@ const remittancePaper = (month: Month, shop: Shop): Paper => {
 
 /** Submits and approves a draft, and compares each of its formats with the model. */
 const issue = async (t: Test, month: Month, { id, merchant_id, document }: Record<string, string>) => {
-  const { shops, post, read, unit, app, staffToken } = month
+  const { shops, post, read, unit, app, tenant, staffToken } = month
   const shop = shops.find(each => each.id === Number(merchant_id)) as Shop
   const { invoice_no: no } = await post(`/invoice/${id}/submit`)
   const isRemittance = document === 'remittance'
@@ -194,7 +194,7 @@ const issue = async (t: Test, month: Month, { id, merchant_id, document }: Recor
     ...[row.delivery, row.codFee, row.returnFee, row.tax, netOf(row)],
   ])
   const readAs = async (format: string) => {
-    const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
+    const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': tenant }
     return (await app.inject({ url: `/api/staff/invoice/${no}?format=${format}`, headers })).rawPayload
   }
   t.strictSame(seen.lines.map(toLine), wanted, `${no} as JSON`)

@@ -1,10 +1,9 @@
 import t from 'tap'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
-import { tenantFile } from '../../test/tenant.ts'
+import { addOther } from '../../test/build-tenant.ts'
+import { refusal, tenantFixture } from '../../test/orders-fixture.ts'
 
-const fixture = await ordersFixture(t)
-const { app, request, get, make, apply, createToken, rows, pool, token, booksToken, staffToken } = fixture
-await apply(tenantFile({ id: 'other' }))
+const fixture = await tenantFixture(t)
+const { app, request, get, make, rows, pool, token, booksToken, staffToken, tenant } = fixture
 await make(['DM00000001'])
 const prefix = '/api/public/merchant'
 const unknown = { message: 'The requested waybill does not exist in the system', code: 'not_found' }
@@ -41,7 +40,7 @@ t.test('POST serves the finance status too, with the waybill in the query or the
     t.strictSame(body.errors, { waybill_number: ['The waybill number field is required.'] })
   }
   const payload = 'x'.repeat(20_000)
-  const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
+  const headers = { authorization: `Bearer ${token}`, 'x-tenant': tenant, 'content-type': 'application/json' }
   const large = await app.inject({ method: 'POST', url: `${prefix}/order/waybill-finance-status`, headers, payload })
   t.equal(large.statusCode, 413)
 })
@@ -52,8 +51,7 @@ t.test('the finance status of a missing waybill is a validation error, and of an
     t.strictSame((await get(`/order/waybill-finance-status${query}`)).body, missing)
   const url = '/order/waybill-finance-status?waybill_number=DM00000001'
   t.equal((await get(url)).status, 200)
-  const abroad = { token: await createToken('shop@example.com', 'other'), tenant: 'other' }
-  for (const options of [{ token: booksToken }, abroad]) {
+  for (const options of [{ token: booksToken }, await addOther(fixture)]) {
     const response = await get(url, options)
     t.strictSame([response.status, response.body], [404, unknown])
   }

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { connectTo } from '../../../../dev/test-database.ts'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
+import { refusal, tenantFixture } from '../../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../../test/tenant.ts'
+import { untilWaiting } from '../../test/waiting.ts'
 
-const fixture = await ordersFixture(t)
-const { request, bulk, make, move, staffGet, rows, apply, token: program, booksToken } = fixture
+const fixture = await tenantFixture(t)
+const { request, bulk, make, move, staffGet, rows, apply, token: program, booksToken, tenant } = fixture
 const base = '/api/public/merchant'
 const call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown, token = owner) =>
   request(method, `${base}${path}`, body, { token })
@@ -199,10 +200,10 @@ t.test('a person stays deactivated if somebody takes the address meanwhile', asy
   const books = await logIn('books@example.com', 'ceylon-books-demo')
   const { id } = (await call('POST', '/person', { ...nimali, email: 'race@example.com' }, books)).body.data
   const race = await connectTo(t, fixture.database.superuserUrl)
-  await race.query(`begin; select pg_advisory_xact_lock(hashtextextended('demo', 0))`)
+  await race.query(`begin; select pg_advisory_xact_lock(hashtextextended('${tenant}', 0))`)
   await race.query('update merchant_people set is_active = false where person_id = $1', [id])
   const activated = call('PATCH', `/person/${id}`, { is_active: true }, books)
-  await delay(300)
+  await untilWaiting(race)
   await race.query(`insert into merchant_people (tenant_id, merchant_id, email, name, role, password_hash)
     select tenant_id, merchant_id, email, 'Another', role, password_hash from merchant_people where person_id = ${id}`)
   await race.query('commit')

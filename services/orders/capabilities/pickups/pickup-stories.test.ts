@@ -3,18 +3,18 @@ import t from 'tap'
 import { launch } from '../../../../dev/service-process.ts'
 import { capabilities } from '../../capabilities.ts'
 import { serviceToken } from '../../test/build.ts'
-import { ordersFixture } from '../../test/orders-fixture.ts'
+import { ordersFixture, tenantFixture } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
 
 const shop = '/api/public/merchant'
 const place = { name: 'Shop', address: '12 Temple Road', city_id: 1500, phone: '0112000100' }
-type Fixture = Awaited<ReturnType<typeof ordersFixture>>
+type Fixture = Awaited<ReturnType<typeof tenantFixture>>
 const createSenders = ({ request, staffToken }: Fixture) => ({
   post: (path: string, body: unknown, options = {}) => request('POST', `${shop}${path}`, body, options),
   staffPost: (path: string, body: object) => request('POST', `/api/staff${path}`, body, { token: staffToken }),
 })
 
-const fixture = await ordersFixture(t)
+const fixture = await tenantFixture(t)
 const { make, get, staffGet, app, token, tenant, booksToken } = fixture
 const { today } = await fixture.readFacts()
 const { post, staffPost } = createSenders(fixture)
@@ -134,7 +134,7 @@ t.test('a process killed while a pickup is counted leaves all of it or nothing',
     const address = await service.listening()
     const headers = {
       authorization: `Bearer ${own.staffToken}`,
-      'x-tenant': 'demo',
+      'x-tenant': tenant,
       'content-type': 'application/json',
     }
     const body = JSON.stringify({ waybill_numbers: waybills })

@@ -1,13 +1,14 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { deactivateStaff } from '../../core/access/staff-commands.ts'
-import { ridersFixture } from '../../test/riders-fixture.ts'
+import { addOther } from '../../test/build-tenant.ts'
+import { ridersTenant } from '../../test/riders-fixture.ts'
 import { batch, order, shortStatuses, tenantFile } from '../../test/tenant.ts'
 import { pickups as capability } from './capability.ts'
 
-const fixture = await ridersFixture(t)
+const fixture = await ridersTenant(t)
 const { make, makeOfBooks, move, cancel, get, request, staffPost, staffGet, readFacts, rows, bulk } = fixture
-const { booksToken, staffToken, staffOf, nimal, pool, tenant, app } = fixture
+const { booksToken, staffToken, nimal, pool, tenant, app } = fixture
 const { today } = await readFacts()
 const shop = '/api/public/merchant'
 const post = (path: string, body: unknown, options = {}) => request('POST', `${shop}${path}`, body, options)
@@ -130,8 +131,8 @@ t.test('withdrawn pickups end; other merchants and tenants see none', async t =>
   t.match(await remove(`/pickup/${id}`), { status: 422, body: { errors: { pickup: [/withdrawn already/] } } })
   t.not((await post('/pickup', { day, all: true })).body.data.id, id)
   t.notOk((await get('/pickup', ofBooks)).body.data.some((each: { id: number }) => each.id === id))
-  await fixture.apply(tenantFile({ id: 'other' }))
-  const options = { tenant: 'other', token: await staffOf('Kamal Perera', 'other') }
+  const { tenant: other } = await addOther(fixture)
+  const options = { tenant: other, token: await fixture.staffOf('Kamal Perera', other) }
   t.equal((await request('GET', `/api/staff/pickup/${id}`, undefined, options)).status, 404)
   t.strictSame((await request('GET', '/api/staff/pickup', undefined, options)).body.data, [])
 })
@@ -204,7 +205,7 @@ t.test('scanning says what is expected, missing and extra; all parcels are picke
 })
 
 t.test('a set of statuses without key_6 asks for the status', async t => {
-  const short = await ridersFixture(t, { file: { ...tenantFile(), statuses: shortStatuses } })
+  const short = await ridersTenant(t, { file: { ...tenantFile(), statuses: shortStatuses } })
   const send = (path: string, body: object) => short.request('POST', `${shop}${path}`, body)
   await send('/pickup-address', place)
   const [waybill] = await short.make(['DM00000001'], { initial_status_key: 'key_2' })

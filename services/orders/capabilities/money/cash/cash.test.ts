@@ -1,11 +1,12 @@
 import { deepStrictEqual } from 'node:assert'
 import t from 'tap'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
+import { untilWaiting } from '../../../test/waiting.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
 
 t.test('cash', async t => {
-  const { make, move, request, staffOf, staffGet, pool, rows } = await ordersFixture(t, {
+  const { make, move, request, staffOf, staffGet, pool, tenant, rows } = await tenantFixture(t, {
     file: { ...tenantFile(), statuses: shortStatuses },
   })
   const [cashier, manager] = [await staffOf('Chamari'), await staffOf('Ruwan')]
@@ -19,13 +20,13 @@ t.test('cash', async t => {
   const findPerson = async (name: string) =>
     (await readCash()).people.find((person: { name: string }) => person.name === name)
   t.afterEach(async () => {
-    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+    deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   })
 
   t.test('whoever has cash is a member of staff, by id or name, whatever the case and blanks', async t => {
     await rows(`insert into staff (tenant_id, email, name, role, password_hash)
-      values ('demo', 'p@x', 'Nimal Perera', 'viewer', 'x'), ('demo', 'q@x', 'nimal perera', 'viewer', 'x'),
-        ('demo', 'r@x', 'Saman  Fernando', 'viewer', 'x'), ('demo', 's@x', 'Gone', 'viewer', 'x')`)
+      values ('${tenant}', 'p@x', 'Nimal Perera', 'viewer', 'x'), ('${tenant}', 'q@x', 'nimal perera', 'viewer', 'x'),
+        ('${tenant}', 'r@x', 'Saman  Fernando', 'viewer', 'x'), ('${tenant}', 's@x', 'Gone', 'viewer', 'x')`)
     await rows(`update staff set is_active = false where name = 'Gone'`)
     const staff = await rows(`select staff_id::text as id, name from staff where name like 'Saman%'`)
     t.match((await staffGet('/cash/person')).body.data, [
@@ -61,7 +62,7 @@ t.test('cash', async t => {
 
   t.test('a person who left while they held cash hands it over, by id or name, and is suggested', async t => {
     await rows(`insert into staff (tenant_id, email, name, role, password_hash)
-      values ('demo', 'd@x', 'Dilani Silva', 'viewer', 'x')`)
+      values ('${tenant}', 'd@x', 'Dilani Silva', 'viewer', 'x')`)
     const staff = await rows(
       `update staff set is_active = true where name = 'Dilani Silva' returning staff_id::text as id`,
     )
@@ -349,11 +350,10 @@ t.test('cash', async t => {
   t.test('a handover leaves out a parcel delivered while it waits for a lock', async t => {
     await deliver(['DM91000061'], 'Tharindu')
     const client = await pool.connect()
-    await client.query(`begin; set local app.tenant = 'demo'`)
+    await client.query(`begin; set local app.tenant = '${tenant}'`)
     await client.query(`select 1 from orders where waybill_number = 'DM91000061' for no key update`)
     const waiting = post('handover', { collected_by: 'Tharindu', declared: 1000, counted: 1000 })
-    const isWaiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-    for (let tries = 0; tries < 500 && (await rows(isWaiting)).length === 0; tries++);
+    await untilWaiting(client)
     await deliver(['DM91000062'], 'Tharindu')
     await client.query('commit')
     client.release()
@@ -384,14 +384,14 @@ t.test('cash', async t => {
     const [{ handover_id }] = await rows(
       `update cash_handovers set expected = expected + 1 ${ofTharindu} returning handover_id`,
     )
-    t.strictSame((await checkLedger(pool, 'demo')).wrong_handovers, [handover_id])
+    t.strictSame((await checkLedger(pool, tenant)).wrong_handovers, [handover_id])
     await rows(`update cash_handovers set expected = expected - 1 ${ofTharindu}`)
   })
 
   t.test(
     'the check finds a deposit that differs from its parcels, and parcels whose deposit does not exist',
     async t => {
-      const wrong = async () => (await checkLedger(pool, 'demo')).wrong_deposits
+      const wrong = async () => (await checkLedger(pool, tenant)).wrong_deposits
       const ofDeposit = `where deposit_id = (select deposit_id from cash_deposits where bank_reference = 'BOC 1')`
       const [{ deposit_id: id }] = await rows(
         `update cash_deposits set amount = 2001 ${ofDeposit} returning deposit_id`,

@@ -4,7 +4,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import type { Tx } from '../../../core/database/tables.ts'
 import { findContradictions } from '../../../test/expect-books.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { preparePayer } from '../../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
@@ -20,7 +20,7 @@ const open = async () => {
     statuses: shortStatuses,
   }
   Object.assign(file.rate_cards[0] ?? {}, { cod_fee_percent: 1, cod_fee_min: 20, return_fee: 150, each_return_kg: 25 })
-  const fixture = await ordersFixture(t, { file })
+  const fixture = await tenantFixture(t, { file })
   const { make, move, request, staffOf, staffGet, get } = fixture
   const pay = await preparePayer(fixture)
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
@@ -56,7 +56,7 @@ const open = async () => {
 
 const fixture = await open()
 const { post, must, deliver, correct, invoice, approve, balance, lines, pay, second, today, shop } = fixture
-const { staffGet, get, request, pool, rows } = fixture
+const { staffGet, get, request, pool, rows, tenant } = fixture
 const trial = async (account: string) => {
   const { accounts } = (await staffGet(`/ledger/trial-balance?day=${today}&limit=100`)).body.data
   const found = accounts.find((each: { account: string }) => each.account === account)
@@ -68,7 +68,7 @@ const accountLines = async () =>
   )
 
 t.afterEach(async () => {
-  deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+  deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   deepStrictEqual(await findContradictions(fixture, '2020-01-01', today), [])
 })
 
@@ -96,7 +96,7 @@ t.test('a correction takes effect once a second person approves it, and is never
   t.strictSame(await states('?state=waiting'), [])
   t.equal((await post('/ledger/correction/999/approve', {})).status, 404)
   await t.rejects(
-    inTenant(pool, 'demo', (tx: Tx) => tx.client.query('update corrections set amount = 1')),
+    inTenant(pool, tenant, (tx: Tx) => tx.client.query('update corrections set amount = 1')),
     /permission denied/,
   )
   await correct({ ...body, amount: -12.5 })
@@ -221,7 +221,7 @@ t.test('correction and invoice: the next invoice shows a wrong collection, with 
   )
   const pdf = await fixture.app.inject({
     url: `/api/staff/invoice/${next.invoice_no}?format=pdf`,
-    headers: { authorization: `Bearer ${fixture.clerk}`, 'x-tenant': 'demo' },
+    headers: { authorization: `Bearer ${fixture.clerk}`, 'x-tenant': tenant },
   })
   t.equal(pdf.statusCode, 200)
   for (const { invoice_no } of [first, next]) await approve(invoice_no)
@@ -458,7 +458,7 @@ t.test('correction and closed month: it is booked today, and sealed days stay as
   for (const table of dated) await rows(`update ${table} set booked_on = $1::date - 40 where booked_on = $1`, [today])
   await rows('update corrections set payment_booked_on = booked_on where payment_booked_on is not null')
   await rows('update invoice_versions set issued_on = $1::date - 40 where issued_on = $1', [today])
-  t.equal(await inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo')), 1)
+  t.equal(await inTenant(pool, tenant, (tx: Tx) => foldDay(tx, tenant)), 1)
   const seals = () => rows('select booked_on::text, seal from ledger_seals')
   const before = await seals()
   const booked = await correct({ kind: 'collection', waybill_number: waybill, amount: -500 })
@@ -469,7 +469,7 @@ t.test('correction and closed month: it is booked today, and sealed days stay as
   await correct({ kind: 'returned_transfer', invoice_no })
   t.strictSame(await seals(), before)
   await rows(`update corrections set reason = reason || '.' where booked_on < $1`, [today])
-  t.strictSame((await checkLedger(pool, 'demo')).broken_seals.length, 1, 'the seal covers corrections')
+  t.strictSame((await checkLedger(pool, tenant)).broken_seals.length, 1, 'the seal covers corrections')
   await rows(`update corrections set reason = rtrim(reason, '.') where booked_on < $1`, [today])
 })
 

@@ -1,12 +1,9 @@
 import { deepStrictEqual } from 'node:assert'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
-import { createCompanyFile } from '../../../capabilities.ts'
 import type { Tx } from '../../../core/database/tables.ts'
-import { applyTenant } from '../../../core/provisioning/apply.ts'
-import { allCapabilities } from '../../../test/build.ts'
 import { findContradictions } from '../../../test/expect-books.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { approveUndisputed } from '../invoices/invoices.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
@@ -14,8 +11,8 @@ import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
 // Plays a company with `four_eyes`: nothing that costs it money is done by one person.
 
 const money = { objection_hours: 0, payable_when: 'delivered', four_eyes: true, compensation_max: 1500 }
-const fixture = await ordersFixture(t, { file: { ...tenantFile({ money }), statuses: shortStatuses } })
-const { make, move, request, staffOf, staffGet, get, pool, rows } = fixture
+const fixture = await tenantFixture(t, { file: { ...tenantFile({ money }), statuses: shortStatuses } })
+const { make, move, request, staffOf, staffGet, get, pool, rows, tenant } = fixture
 const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
 const { today, shop } = await fixture.readFacts()
 const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
@@ -43,7 +40,7 @@ const dispute = async (waybill: string) => {
 }
 
 t.afterEach(async () => {
-  deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+  deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   deepStrictEqual(await findContradictions(fixture, '2020-01-01', today), [])
 })
 
@@ -112,7 +109,7 @@ t.test('a settlement counts compensation, and the most that a lost parcel brings
 })
 
 t.test('time alone approves only what a second person saw', async t => {
-  const approve = () => inTenant(pool, 'demo', (tx: Tx) => approveUndisputed(tx, 'demo'))
+  const approve = () => inTenant(pool, tenant, (tx: Tx) => approveUndisputed(tx, tenant))
   const submit = async (token: string) => {
     await deliver()
     const no = (await post('/invoice', { merchant_id: shop, until: today })).body.data[0].id
@@ -129,10 +126,9 @@ t.test('time alone approves only what a second person saw', async t => {
 })
 
 t.test('apply and the pay run say what one person may do alone', async t => {
-  const companyFile = createCompanyFile(allCapabilities)
   const warn = async (four_eyes: boolean) => {
     const file = { ...tenantFile({ money: { ...money, four_eyes } }), statuses: shortStatuses }
-    const applied = await applyTenant(pool, file, true, { companyFile })
+    const applied = await fixture.apply(file, true)
     return 'warnings' in applied && applied.warnings.filter(line => line.includes('four_eyes'))
   }
   t.strictSame(await warn(true), [])

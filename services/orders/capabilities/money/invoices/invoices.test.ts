@@ -1,11 +1,11 @@
 import { deepStrictEqual } from 'node:assert'
 import { writeFileSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { connectTo } from '../../../../../dev/test-database.ts'
-import { ordersFixture, tenantFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { preparePayer } from '../../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
+import { untilWaiting } from '../../../test/waiting.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
 import { fillMask } from '../papers/invoice-numbers.ts'
 
@@ -15,10 +15,11 @@ t.test('fills the parts of a day into a mask', async t => {
 })
 
 t.test('invoices', async t => {
-  const fixture = await ordersFixture(t, {
+  const fixture = await tenantFixture(t, {
     file: { ...tenantFile({ money: { objection_hours: 0 } }), statuses: shortStatuses },
   })
   const { make, makeOfBooks, move, request, staffOf, staffGet, get, pool, rows: asOwner, app, booksToken } = fixture
+  const { tenant } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
   const { today, shop, books } = await fixture.readFacts()
@@ -36,7 +37,7 @@ t.test('invoices', async t => {
     post(`/invoice/${number}/${name}`, body, token)
   const set = (sql: string) => asOwner(`update tenants set ${sql}`)
   t.afterEach(async () => {
-    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+    deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   })
 
   t.test(
@@ -249,16 +250,13 @@ t.test('invoices', async t => {
     await handOver(2000)
     const superuser = await connectTo(t, fixture.database.superuserUrl)
     await superuser.query('begin')
-    await superuser.query(`select from money_lines where waybill_number = 'DM92000092' for update`)
-    const isWaiting = async (requests: number) => {
-      const text = `select from pg_locks where not granted and pid in (
-        select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`
-      while ((await superuser.query(text)).rowCount !== requests) await delay(10)
-    }
+    await superuser.query(`select from money_lines where tenant_id = $1 and waybill_number = 'DM92000092' for update`, [
+      tenant,
+    ])
     const ofAll = post('/invoice', { all: true, until: today })
-    await isWaiting(1)
+    await untilWaiting(superuser)
     const ofBooks = post('/invoice', { merchant_id: books, until: today })
-    await isWaiting(2)
+    await untilWaiting(superuser, 2)
     await superuser.query('commit')
     const [all, one] = await Promise.all([ofAll, ofBooks])
     t.strictSame([all.status, one.status], [200, 200])
@@ -268,7 +266,7 @@ t.test('invoices', async t => {
   })
 
   t.test('serves the lines as CSV, and refuses malformed queries', async t => {
-    const headers = { authorization: `Bearer ${fixture.staffToken}`, 'x-tenant': 'demo' }
+    const headers = { authorization: `Bearer ${fixture.staffToken}`, 'x-tenant': tenant }
     const csv = await app.inject({ url: '/api/staff/invoice/MI-0001?format=csv', headers })
     t.match(csv.payload, /^\uFEFFwaybill_number,kind,booked_on,collected/, 'begins with the mark that Excel needs')
     t.equal(csv.headers['content-type'], 'text/csv; charset=utf-8')
@@ -296,9 +294,9 @@ t.test('invoices', async t => {
     const [{ invoice_no }] = await asOwner(`update invoices set parcels = parcels + 1
       where invoice_id = (select min(invoice_id::text)::uuid from invoices where state <> 'cancelled')
         returning invoice_no`)
-    t.strictSame((await checkLedger(pool, 'demo')).wrong_invoices, [invoice_no])
+    t.strictSame((await checkLedger(pool, tenant)).wrong_invoices, [invoice_no])
     await asOwner('update invoices set parcels = parcels - 1, total = total + 0.01 where invoice_no = $1', [invoice_no])
-    t.strictSame((await checkLedger(pool, 'demo')).wrong_invoices, [invoice_no])
+    t.strictSame((await checkLedger(pool, tenant)).wrong_invoices, [invoice_no])
     await asOwner('update invoices set total = total - 0.01 where invoice_no = $1', [invoice_no])
   })
 })

@@ -1,10 +1,10 @@
 import { deepStrictEqual } from 'node:assert'
-import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { connectTo } from '../../../../../dev/test-database.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { preparePayer } from '../../../test/payer.ts'
 import { tenantFile } from '../../../test/tenant.ts'
+import { untilWaiting } from '../../../test/waiting.ts'
 import { checkLedger, listFindings } from './check-ledger.ts'
 
 const statuses = [
@@ -18,8 +18,8 @@ const statuses = [
 ]
 
 t.test('lines after a delivery', async t => {
-  const fixture = await ordersFixture(t, { file: { ...tenantFile({ money: { objection_hours: 0 } }), statuses } })
-  const { make, move, request, staffOf, staffGet, get, pool, rows, booksToken } = fixture
+  const fixture = await tenantFixture(t, { file: { ...tenantFile({ money: { objection_hours: 0 } }), statuses } })
+  const { make, move, request, staffOf, staffGet, get, pool, rows, booksToken, tenant } = fixture
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const pay = await preparePayer(fixture)
   const post = (path: string, body: object, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
@@ -37,7 +37,7 @@ t.test('lines after a delivery', async t => {
     post('/cash/handover', { collected_by: 'Nimal', declared: sum, counted })
   const invoice = async () => (await post('/invoice', { merchant_id: shop, until: today })).body.data[0]
   t.afterEach(async () => {
-    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+    deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   })
 
   t.test('a move taken back leaves no money behind, and the parcel can be delivered again', async t => {
@@ -244,9 +244,9 @@ t.test('lines after a delivery', async t => {
       const owner = await connectTo(t, fixture.database.superuserUrl)
       await owner.query(`begin; lock table ${table} in share mode`)
       const started = first()
-      await setTimeout(300)
+      await untilWaiting(owner)
       const other = second()
-      await setTimeout(300)
+      await untilWaiting(owner, 2)
       await owner.query('rollback')
       return [await started, await other] as const
     }

@@ -1,13 +1,13 @@
 import { deepStrictEqual } from 'node:assert'
-import { setTimeout as delay } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import { connectTo } from '../../../../../dev/test-database.ts'
 import type { Tx } from '../../../core/database/tables.ts'
 import { findContradictions } from '../../../test/expect-books.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { preparePayer } from '../../../test/payer.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
+import { untilWaiting } from '../../../test/waiting.ts'
 import { approveUndisputed } from '../invoices/invoices.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
 
@@ -19,8 +19,8 @@ const start = async (t: Test, more: object = {}) => {
     statuses: shortStatuses,
   }
   Object.assign(file.merchants[0] ?? {}, { phone: '+94112345678', tax_number: 'VAT 202' })
-  const fixture = await ordersFixture(t, { file })
-  const { make, move, request, get, app, staffOf, staffGet, pool, readFacts } = fixture
+  const fixture = await tenantFixture(t, { file })
+  const { make, move, request, get, app, staffOf, staffGet, pool, readFacts, tenant } = fixture
   const clerk = await staffOf('Chamari')
   const { today } = await readFacts()
   const post = (path: string, body: object = {}, token = clerk) => request('POST', `/api/staff${path}`, body, { token })
@@ -40,7 +40,7 @@ const start = async (t: Test, more: object = {}) => {
   }
   const read = async (path: string) => (await get(path)).body.data
   const readFile = async (path: string) => {
-    const headers = { authorization: `Bearer ${fixture.token}`, 'x-tenant': 'demo' }
+    const headers = { authorization: `Bearer ${fixture.token}`, 'x-tenant': tenant }
     const { statusCode, rawPayload } = await app.inject({ url: `/api/public/merchant${path}`, headers })
     t.equal(statusCode, 200, path)
     return rawPayload.toString('base64')
@@ -49,9 +49,9 @@ const start = async (t: Test, more: object = {}) => {
     own(`/invoice/${no}/dispute`, { waybill_numbers, reason: 'Open' })
   const settle = (no: string, waybill: string, adjustment = 0) =>
     post(`/invoice/${no}/dispute/settle`, { waybill_numbers: [waybill], adjustment, reason: 'Checked' })
-  const approveSilently = () => inTenant(pool, 'demo', (tx: Tx) => approveUndisputed(tx, 'demo'))
+  const approveSilently = () => inTenant(pool, tenant, (tx: Tx) => approveUndisputed(tx, tenant))
   t.afterEach(async () => {
-    deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+    deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   })
   return {
     ...fixture,
@@ -74,7 +74,7 @@ t.test('the right to dispute', async t => {
   const fixture = await start(t)
   const { database, rows, make, move, today, staffOf, post, own, submit, read, dispute, settle, approveSilently } =
     fixture
-  const { staffGet, get } = fixture
+  const { staffGet, get, tenant } = fixture
   const passTime = () => rows(`update invoices set objection_until = now() where state = 'submitted'`)
 
   t.test('the merchant learns of an invoice that is submitted', async t => {
@@ -113,16 +113,13 @@ t.test('the right to dispute', async t => {
     const no = await submit('DM97000015')
     await passTime()
     const owner = await connectTo(t, database.superuserUrl)
-    await owner.query(`begin; select from orders where tenant_id = 'demo' and waybill_number = 'DM97000015' for update`)
-    const isWaiting = async (requests: number) => {
-      const text = `select from pg_locks where not granted and pid in (
-        select pid from pg_locks where database = (select oid from pg_database where datname = current_database()))`
-      while ((await owner.query(text)).rowCount !== requests) await delay(10)
-    }
+    await owner.query(
+      `begin; select from orders where tenant_id = '${tenant}' and waybill_number = 'DM97000015' for update`,
+    )
     const disputing = dispute(no, 'DM97000015')
-    await isWaiting(1)
+    await untilWaiting(owner)
     const approving = approveSilently()
-    await isWaiting(2)
+    await untilWaiting(owner, 2)
     await owner.query('rollback')
     t.equal((await disputing).status, 200)
     t.equal(await approving, 0)

@@ -4,11 +4,10 @@ import { addAmounts } from '@courier/shared/currency.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import type { Tx } from '../../../core/database/tables.ts'
-import { applyTenant } from '../../../core/provisioning/apply.ts'
 import { checkFile } from '../../../core/provisioning/check-file.ts'
 import { companyFile } from '../../../test/build.ts'
 import { findContradictions, readCsv } from '../../../test/expect-books.ts'
-import { ordersFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { readPdf } from '../../../test/read-pdf.ts'
 import { shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
@@ -47,8 +46,8 @@ const start = async (t: Test, settings: object = {}) => {
   Object.assign(card ?? {}, { rates: prices, ...cardFees })
   Object.assign(file.merchants[0] ?? {}, { tax_number: '202-7000', postal_address: 'No. 7, Galle' })
   Object.assign(file.merchants[1] ?? {}, { tax_status: 'zero_rated' })
-  const fixture = await ordersFixture(t, { file })
-  const { request, staffOf, staffGet, pool } = fixture
+  const fixture = await tenantFixture(t, { file })
+  const { request, staffOf, staffGet } = fixture
   const facts = await fixture.readFacts()
   const [clerk, second] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = async (path: string, body: object = {}, token = clerk) => {
@@ -58,7 +57,7 @@ const start = async (t: Test, settings: object = {}) => {
   }
   const raise = async (from: string) => {
     vat.rates = [...rates, { from, percent: 18 }]
-    const applied = await applyTenant(pool, file, false, { companyFile })
+    const applied = await fixture.apply(file)
     t.match(applied, {
       kind: 'applied',
       changes: [{ kind: 'tenant', details: [/^taxes: .*"percent":99.*"percent":18/] }],
@@ -106,7 +105,8 @@ const worth = ({ delivery, codFee, returnFee }: Charges) => delivery + codFee + 
 
 t.test('a month with two taxes, one on top of the other, is that of the model', async t => {
   const fixture = await start(t)
-  const { make, makeOfBooks, move, post, raise, correct, read, shop, books: bookshop, today, staffGet, pool } = fixture
+  const { make, makeOfBooks, move, post, raise, correct, read, shop, books: bookshop, today, staffGet } = fixture
+  const { pool, tenant } = fixture
   const model = new Books(former)
   const confirmed = { initial_status_key: 'key_2', weight: 1 }
   const deliver = (waybill: string) => move([waybill], 'key_13', { collected_by: 'Nimal' })
@@ -178,7 +178,7 @@ t.test('a month with two taxes, one on top of the other, is that of the model', 
   )
   const drawn = await fixture.app.inject({
     url: `/api/staff/invoice/${invoice.id}?format=pdf`,
-    headers: { authorization: `Bearer ${fixture.staffToken}`, 'x-tenant': 'demo' },
+    headers: { authorization: `Bearer ${fixture.staffToken}`, 'x-tenant': tenant },
   })
   const word = (amount: number) => amount.toLocaleString('en', { minimumFractionDigits: 2 })
   const printed = readPdf(drawn.rawPayload)
@@ -272,19 +272,19 @@ t.test('a month with two taxes, one on top of the other, is that of the model', 
   )
   const scheduleCsv = await readCsv(fixture, `/ledger/month/documents?month=${month}`)
   t.equal(scheduleCsv.length, 1 + schedule.documents.length + all.length + 1)
-  deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+  deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   deepStrictEqual(await findContradictions(fixture, '2020-01-01', today), [])
 
   const tables = ['money_lines', 'ledger_transfers', 'bank_entries', 'corrections']
   for (const table of tables)
     await fixture.rows(`update ${table} set booked_on = booked_on - 2 where booked_on is not null`)
   await fixture.rows('update invoice_versions set issued_on = issued_on - 2')
-  t.equal(await inTenant(pool, 'demo', (tx: Tx) => foldDay(tx, 'demo')), 1)
-  t.strictSame(listFindings(await checkLedger(pool, 'demo')), [], 'the sealed day has the same accounts')
+  t.equal(await inTenant(pool, tenant, (tx: Tx) => foldDay(tx, tenant)), 1)
+  t.strictSame(listFindings(await checkLedger(pool, tenant)), [], 'the sealed day has the same accounts')
   await fixture.rows(
     `update money_lines set taxes = jsonb_set(taxes, '{0,percent}', '3') where waybill_number = 'DM99600002'`,
   )
-  t.match(await checkLedger(pool, 'demo'), { unequal: [], broken_seals: [/^20/] }, 'a seal covers the rates')
+  t.match(await checkLedger(pool, tenant), { unequal: [], broken_seals: [/^20/] }, 'a seal covers the rates')
 })
 
 t.test('the example of the documentation is computed as it says, and a tax cannot part from its line', async t => {
@@ -294,7 +294,7 @@ t.test('the example of the documentation is computed as it says, and a tax canno
   t.equal(checkFile(tenantFile({ ...taxes, ...withholding }), companyFile).kind, 'accepted')
   const computed = /\| 470 \| ([\d.]+) of 470\.00 \| ([\d.]+) of ([\d.]+) \| ([\d.]+) \|/
   const row = computed.exec(page)?.slice(1).map(Number) ?? []
-  const { make, move, pool, rows } = await start(t, taxes)
+  const { make, move, pool, rows, tenant } = await start(t, taxes)
   await make(['DM99700001'], { initial_status_key: 'key_2', weight: 1, cod: 100 })
   await move(['DM99700001'], 'key_13', { collected_by: 'Nimal' })
   const text = `select tax::float8, taxes from money_lines where waybill_number = 'DM99700001'`
@@ -306,5 +306,5 @@ t.test('the example of the documentation is computed as it says, and a tax canno
   )
   t.equal(tax, inUnits(totalOf(levy(risen.taxes, 47_000))))
   await rows(`update money_lines set taxes = jsonb_set(taxes, '{1,amount}', '1') where waybill_number = 'DM99700001'`)
-  t.match((await checkLedger(pool, 'demo')).unequal, { length: 1 })
+  t.match((await checkLedger(pool, tenant)).unequal, { length: 1 })
 })

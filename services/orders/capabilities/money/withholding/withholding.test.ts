@@ -2,11 +2,10 @@ import { deepStrictEqual } from 'node:assert'
 import { writeFileSync } from 'node:fs'
 import { addAmounts } from '@courier/shared/currency.ts'
 import t from 'tap'
-import { applyTenant } from '../../../core/provisioning/apply.ts'
 import { checkFile } from '../../../core/provisioning/check-file.ts'
 import { companyFile } from '../../../test/build.ts'
 import { findContradictions, readCsv, readPages } from '../../../test/expect-books.ts'
-import { ordersFixture, tenantFixture } from '../../../test/orders-fixture.ts'
+import { tenantFixture } from '../../../test/orders-fixture.ts'
 import { batch, order, shortStatuses, tenantFile } from '../../../test/tenant.ts'
 import { checkLedger, listFindings } from '../ledger/check-ledger.ts'
 import { Books, type Levied, levy, type ModelTax, totalOf } from '../test/model.ts'
@@ -125,8 +124,8 @@ t.test('a month of withholding by table is that of the model', async t => {
   const [first, second] = file.merchants
   Object.assign(first ?? {}, { tax_number: 'NTN 1', postal_address: 'Saddar\nKarachi' })
   Object.assign(first?.businesses[0] ?? {}, { goods: 'clothing' })
-  const fixture = await ordersFixture(t, { file })
-  const { bulk, move, request, staffOf, staffGet, get, pool, booksToken, rows, app, staffToken } = fixture
+  const fixture = await tenantFixture(t, { file })
+  const { bulk, move, request, staffOf, staffGet, get, pool, tenant, booksToken, rows, app, staffToken } = fixture
   const { shop, books: bookshop, today } = await fixture.readFacts()
   const [clerk, other] = [await staffOf('Chamari'), await staffOf('Ruwan')]
   const post = async (path: string, body: object = {}, token = clerk) => {
@@ -185,7 +184,7 @@ t.test('a month of withholding by table is that of the model', async t => {
     t.match(unknown, { status: 422, body: { errors: { 'general_data.goods': [/one of electronics, clothing/] } } })
   }
   Object.assign(second?.businesses[0] ?? {}, { goods: 'fruit' })
-  const foreign = await applyTenant(pool, file, true, { companyFile })
+  const foreign = await fixture.apply(file, true)
   const noRate = [/no rate for fruit: it knows electronics, clothing/]
   t.match(foreign, { errors: { 'merchants.1.businesses.0.goods': noRate } })
   Object.assign(second?.businesses[0] ?? {}, { goods: undefined })
@@ -252,7 +251,7 @@ t.test('a month of withholding by table is that of the model', async t => {
     ofShop.reduce((all, [, , , levied]) => all + totalOf(levied), 0) / 100,
   )
   t.match((await readCsv(fixture, `/invoice/${remittance.id}?`))[0], /,withholding:INCOME,.*,withholding:SALES$/)
-  deepStrictEqual(listFindings(await checkLedger(pool, 'demo')), [])
+  deepStrictEqual(listFindings(await checkLedger(pool, tenant)), [])
   deepStrictEqual(await findContradictions(fixture, '2020-01-01', today), [])
 
   const running = `/merchant/${shop}/withholding?month=${month}`
@@ -266,7 +265,7 @@ t.test('a month of withholding by table is that of the model', async t => {
   })
   t.strictSame((await get('/withholding?month=2026-02')).body.data, certificate, 'the merchant reads its own')
   t.equal((await staffGet('/merchant/999/withholding?month=2026-02')).status, 404)
-  const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo' }
+  const headers = { authorization: `Bearer ${staffToken}`, 'x-tenant': tenant }
   const drawn = await app.inject({ url: `/api/staff/merchant/${shop}/withholding?month=2026-02&format=pdf`, headers })
   t.match(drawn.headers['content-type'], /pdf/)
   if (process.env.SCREENSHOTS) writeFileSync(`${process.env.SCREENSHOTS}/certificate.pdf`, drawn.rawPayload)
