@@ -4,7 +4,7 @@ import type { Operation } from './document.ts'
 import { buildRequest, rightBodies } from './inputs.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import type { Headers } from './sender.ts'
-import { fingerprintRows } from './table-prints.ts'
+import { createFingerprint } from './table-prints.ts'
 import { endsToken, isForStaff, isInternal, startTargets, type Target } from './targets.ts'
 
 /** Lists every operation that takes no token, with the reason. Any other operation without a token is a violation. */
@@ -108,7 +108,8 @@ const chooseWrongKind = ({ name, headersFor }: Target, operation: Operation): Re
 /** Tries every client on every operation that needs a token. Returns the number of requests. */
 const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: Broken): Promise<number> => {
   const { operations, rows, marks, name: service } = target
-  const before = await fingerprintRows(rows, 'demo')
+  const fingerprint = await createFingerprint(rows, 'demo')
+  const before = await fingerprint()
   let requests = 0
   for (const operation of operations.filter(({ needsToken }) => needsToken)) {
     const where = `${service} ${operation.id}`
@@ -127,7 +128,7 @@ const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: B
         broken.require(!shown && status > 0 && status < 500, `${where} as ${name}: ${status} shows ${shown}`)
         requests++
       }
-    const after = await fingerprintRows(rows, 'demo')
+    const after = await fingerprint()
     const changed = [...after.keys()].filter(table => after.get(table) !== before.get(table))
     broken.require(changed.length === 0, `${where}: somebody else changed a row of demo in ${changed}`)
   }

@@ -5,7 +5,7 @@ import { rightBodies } from './inputs.ts'
 import { countBytes, findPlaces, type Place } from './places.ts'
 import type { TrustOptions, TrustPromise } from './promise.ts'
 import type { Request } from './sender.ts'
-import { startTargets, type Target } from './targets.ts'
+import { manyCities, startTargets, type Target } from './targets.ts'
 
 /** Limits the milliseconds by which an input may block the loop longer than harmless text of as many bytes. */
 const maxMs = 50
@@ -144,7 +144,7 @@ export const promise: TrustPromise = {
   limit: `attacks in every text up to its limits: event loop blocked at most ${maxMs} ms longer than by harmless text, linear, no 5xx`,
   run: async options => {
     const counts = { inputs: 0, places: 0, worstMs: 0 }
-    for (const target of Object.values(await startTargets(options))) await search(target, options, counts)
+    for (const target of Object.values(await startTargets(options, manyCities))) await search(target, options, counts)
     const { inputs, places, worstMs } = counts
     return { inputs, places, errors: options.broken.count, 'worst ms': roundTo(worstMs, 1) }
   },

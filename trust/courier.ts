@@ -5,8 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { loadCapabilities } from '@courier/shared/capabilities.ts'
 import { operator } from '@courier/shared/postgres/audit.ts'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
-import type { Pool } from 'pg'
-import { onServer } from '../dev/databases.ts'
+import pg from 'pg'
 import type { ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import { capabilities, createNotifierFile } from '../services/notifier/capabilities.ts'
@@ -57,16 +56,28 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
     notifier: { LOG_LEVEL: 'error', ...unlimited, RECIPIENT_PAUSE_SECONDS: '0', ...options.notifier },
     simulator: { LOG_LEVEL: 'error', ...simulator },
   })
+  const { orders, notifier } = stack.databases
+  const superusers = {
+    orders: connectSuperuser(t, orders.superuserUrl),
+    notifier: connectSuperuser(t, notifier.superuserUrl),
+  }
   return {
     ...stack,
     /** Holds the tokens of a merchant, and of members of staff: two of orders. */
     tokens: { ...(await provisionOrders(stack)), notifierStaff: await provisionNotifier(stack, options) },
     /** Returns rows as the superuser sees them: of all tenants. */
-    rows: (service: Service, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
-      onServer(stack.databases[service].superuserUrl, async client => (await client.query(text, values)).rows),
+    rows: async (service: Service, text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
+      (await superusers[service].query(text, values)).rows,
     /** Sends a control request to the simulator: by default a POST, or a GET if there is no body. */
     control: (path: string, body?: object, method?: string) => control(stack.simulator.url, path, body, method),
   }
+}
+
+/** Keeps connections open, since a new one costs more than most queries. A Postgres that is killed may close them. */
+const connectSuperuser = (t: TrustOptions, connectionString: string): pg.Pool => {
+  const pool = new pg.Pool({ connectionString, max: 4, application_name: 'trust' }).on('error', () => {})
+  t.teardown(() => pool.end())
+  return pool
 }
 
 /** Applies the file of demo without the operator's commands, whose processes would take seconds. */
@@ -82,7 +93,7 @@ const provisionOrders = async ({ databases }: Stack) => {
 }
 
 /** Adds a rider, whose token comes without a login. */
-const createRider = (pool: Pool): Promise<string> =>
+const createRider = (pool: pg.Pool): Promise<string> =>
   inTenant<Tables, string>(pool, 'demo', async tx => {
     const person = { email: 'rider@courier.example', name: 'Nimal Rider', password_hash: matchNoPassword() }
     const added = await insertStaff(tx, 'demo', { ...person, roles: ['rider'] }, operator())

@@ -24,8 +24,8 @@ export interface Operation {
   readonly maxBodyBytes: number
   /** Holds a body that is valid in the demo tenant. */
   readonly example: unknown
-  /** Maps statuses to schemas by content type; a status without content allows any. */
-  readonly responses: ReadonlyMap<number, ReadonlyMap<string, ValidateFunction>>
+  /** Maps statuses to schemas by content type; a status without content allows any. The first use compiles one. */
+  readonly responses: ReadonlyMap<number, ReadonlyMap<string, () => ValidateFunction>>
 }
 
 interface DocumentedOperation {
@@ -47,11 +47,11 @@ export interface OpenApi {
 
 /** Returns every operation of a document. */
 export const readOperations = (document: OpenApi): Operation[] => {
-  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  const compile = createCompiler()
   const { schemas, responses, headers } = document.components ?? {}
   const paths = inline(document.paths, { ...schemas, ...responses, ...headers }) as OpenApi['paths']
   return Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => readOperation(ajv, path, method.toUpperCase(), operation)),
+    Object.entries(methods).map(([method, operation]) => readOperation(compile, path, method.toUpperCase(), operation)),
   )
 }
 
@@ -66,7 +66,21 @@ const inline = (value: unknown, named: Record<string, JsonSchema>): unknown => {
   return Object.fromEntries(all.map(([name, field]) => [name, inline(field, named)]))
 }
 
-const readOperation = (ajv: Ajv2020, path: string, method: string, operation: DocumentedOperation): Operation => ({
+type Compile = (schema: JsonSchema) => ValidateFunction
+
+/** Compiles each schema once, although many operations share it: that takes most of the time of reading a document. */
+const createCompiler = (): Compile => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  const compiled = new Map<string, ValidateFunction>()
+  return schema => {
+    const text = JSON.stringify(schema)
+    const known = compiled.get(text) ?? ajv.compile(schema)
+    compiled.set(text, known)
+    return known
+  }
+}
+
+const readOperation = (compile: Compile, path: string, method: string, operation: DocumentedOperation): Operation => ({
   id: `${method} ${path}`,
   method,
   path,
@@ -78,12 +92,20 @@ const readOperation = (ajv: Ajv2020, path: string, method: string, operation: Do
   maxBodyBytes: operation['x-max-body-bytes'] ?? 4_096,
   example: findExample(operation.requestBody?.content?.['application/json']),
   responses: new Map(
-    Object.entries(operation.responses).map(([status, { content = {} }]) => [Number(status), compile(ajv, content)]),
+    Object.entries(operation.responses).map(([status, { content = {} }]) => [
+      Number(status),
+      compileLater(compile, content),
+    ]),
   ),
 })
 
-const compile = (ajv: Ajv2020, content: Content): Map<string, ValidateFunction> =>
-  new Map(Object.entries(content).map(([type, { schema = {} }]) => [type, ajv.compile(schema)]))
+const compileLater = (compile: Compile, content: Content): Map<string, () => ValidateFunction> =>
+  new Map(
+    Object.entries(content).map(([type, { schema = {} }]) => {
+      let compiled: ValidateFunction | undefined
+      return [type, () => (compiled ??= compile(schema))]
+    }),
+  )
 
 export interface Response {
   /** Is 0 if the connection was closed without a response. */
@@ -100,10 +122,10 @@ export const findDeviation = (operation: Operation, { status, headers, text }: R
   if (status >= 500) return `responded ${status}: ${text}`
   if (!contents) return `responded ${status}, which is not documented: ${text}`
   if (contents.size === 0) return undefined
-  const isValid = contents.get(type)
-  if (!isValid) return `responded ${status} as ${type} instead of ${[...contents.keys()]}`
+  const findValidator = contents.get(type)
+  if (!findValidator) return `responded ${status} as ${type} instead of ${[...contents.keys()]}`
   const body = type === 'application/json' ? parse(text) : text
-  return isValid(body) ? undefined : `responded ${status} with a body that is not documented: ${text}`
+  return findValidator()(body) ? undefined : `responded ${status} with a body that is not documented: ${text}`
 }
 
 /** Returns true for a valid response to an unknown operation: JSON with a message, 4xx. */

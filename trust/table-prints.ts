@@ -30,8 +30,11 @@ const excludeOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>>
   return { ...Object.fromEntries(byTable), audit: `and actor is distinct from ${books}::text` }
 }
 
-/** Fingerprints the rows of the tenant by table: equal fingerprints show that nothing was written. */
-export const fingerprintRows = async (rows: Rows, tenant: string): Promise<Map<unknown, unknown>> => {
+/**
+ * Returns a function that fingerprints the rows of the tenant by table: equal fingerprints show that nothing was
+ * written.
+ */
+export const createFingerprint = async (rows: Rows, tenant: string): Promise<() => Promise<Map<unknown, unknown>>> => {
   const tables = (await findTables(rows)).filter(table => !unwatched.includes(table))
   const others: Readonly<Record<string, string>> = { ...(await excludeOwn(rows)), conversations }
   const prints = tables.map(
@@ -40,5 +43,6 @@ export const fingerprintRows = async (rows: Rows, tenant: string): Promise<Map<u
         from ${table} t, lateral (select (to_jsonb(t) - array[${unwatchedColumns}])::text as row) as text
         where tenant_id = $1 ${others[table] ?? ''}`,
   )
-  return new Map((await rows(prints.join(' union all '), [tenant])).map(({ name, print }) => [name, print]))
+  const text = prints.join(' union all ')
+  return async () => new Map((await rows(text, [tenant])).map(({ name, print }) => [name, print]))
 }

@@ -70,10 +70,13 @@ const createTarget = async (t: TrustOptions, courier: Courier, name: 'orders' | 
   }
 }
 
-/** Builds a tenant with as many cities as a country has. */
-const largeTenant = () => {
+/** Is as many cities as a country has. The short forms that measure nothing have fewer. */
+export const manyCities = 2_000
+const shortCities = 50
+
+const largeTenant = (count: number) => {
   const file = tenantFile()
-  const cities = Array.from({ length: 2_000 }, (_, n) => ({ id: 10_000 + n, name: `Grama ${n.toString(36)} Nuwara` }))
+  const cities = Array.from({ length: count }, (_, n) => ({ id: 10_000 + n, name: `Grama ${n.toString(36)} Nuwara` }))
   file.states.push({ id: 9, name: 'Uva', cities })
   return file
 }
@@ -81,11 +84,11 @@ const largeTenant = () => {
 const merchantPath = '/api/public/merchant'
 const isForOwners = (path: string): boolean => /^\/api\/public\/merchant\/(person|token)/.test(path)
 
-const createOrdersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> => {
+const createOrdersTarget = async (t: TrustOptions, courier: Courier, cities: number): Promise<Target> => {
   const service = await createTarget(t, courier, 'orders')
   const { pool, call, createToken } = service
   const waybills = { mode: 'auto', format: 'RV########' } as const
-  await applyTenant(pool, largeTenant(), false)
+  await applyTenant(pool, largeTenant(cities), false)
   await applyTenant(pool, tenantFile({ id: 'rival', name: 'Rival Couriers', waybills }), false)
   const leaving = await createToken({ tenant: 'demo', merchant: 'shop@example.com' })
   const leavingStaff = await createToken({ tenant: 'demo', staff: 'Sunil' })
@@ -154,14 +157,14 @@ const createNotifierTarget = async (t: TrustOptions, courier: Courier, waybill: 
 const many = '1000000000'
 
 /** Starts both services, without limits that would refuse a request unread. Waits until a message has left. */
-export const startTargets = async (t: TrustOptions) => {
+export const startTargets = async (t: TrustOptions, cities = t.short ? shortCities : manyCities) => {
   const logins = { LOGIN_TRIES_PER_EMAIL: many, LOGIN_TRIES_PER_ADDRESS: many, PUBLIC_RATE_LIMIT_PER_MINUTE: many }
   const courier = await startCourier(t, {
     orders: { ...withProbe, ...logins },
     notifier: withProbe,
     simulator: { WEBHOOK_URL: 'none' },
   })
-  const orders = await createOrdersTarget(t, courier)
+  const orders = await createOrdersTarget(t, courier, cities)
   await waitForOutbox(courier)
   const notifier = await createNotifierTarget(t, courier, orders.names.waybill ?? '')
   const isOver = ({ accepted = 0 }: Record<string, number>) => accepted > 0
