@@ -21,7 +21,7 @@ export const promise: TrustPromise = {
   limit:
     'kill -9 of services x100 and of Postgres x6 under load, 10,000 messages queued: 0 lost, partial, duplicated or skipped; orders created within 5 s after Postgres is back',
   run: t => {
-    const [kills, postgresKills, backlog, rate] = t.short ? [4, 1, 200, 400] : [100, 6, 10_000, 40]
+    const [kills, postgresKills, backlog, rate] = t.short ? [4, 1, 60, 60] : [100, 6, 10_000, 40]
     const killOfPostgres = (chance: () => number): Fault => {
       return { where: 'Postgres-of-orders', kind: 'killed', at: 1_000 + chance() * 1_000, lasts: chance() * 1_000 }
     }
@@ -31,7 +31,7 @@ export const promise: TrustPromise = {
         ownPostgres: ['orders'],
         rate,
         // Responses are so slow that each kill of the notifier finds sends in flight.
-        simulator: { SIMULATOR_ANSWER_LATENCY_MS: t.short ? '30' : '90', SIMULATOR_DELAY_FACTOR: '0' },
+        simulator: { SIMULATOR_ANSWER_LATENCY_MS: '90', SIMULATOR_DELAY_FACTOR: '0' },
       },
       crew: { merchants: 4, clerks: 2, accountants: 1, agents: 1, riders: 1, backlog, people: 5_000 },
       plan: chance => [
