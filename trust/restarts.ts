@@ -19,7 +19,7 @@ export const promise: TrustPromise = {
     playProfile(t, {
       name: 'restarts',
       bed: { pairs: ['orders'], isWithoutMessages: true },
-      crew: t.short ? { merchants: 4, clerks: 1, pauseMs: 60 } : { merchants: 8, clerks: 2, pauseMs: 30 },
+      crew: t.short ? { merchants: 4, clerks: 1, pauseMs: 100 } : { merchants: 8, clerks: 2, pauseMs: 30 },
       // The link from the clients is a load balancer: it passes a refused connection to the other process.
       plan: () => [
         Array.from({ length: t.short ? 3 : 40 }, (_, n): Fault => {

@@ -93,7 +93,7 @@ const checkStable = async (bed: Bed, name: Service, samples: readonly Sample[], 
 }
 
 const run: TrustPromise['run'] = async t => {
-  const [warmUp, seconds, every] = t.short ? [2, 8, 1] : [60, 1800, 30]
+  const [warmUp, seconds, every] = t.short ? [2, 6, 1] : [60, 1800, 30]
   const bed = await startBed(t, { environment: withProbe })
   const recorder = createRecorder()
   const crew = { merchants: 4, clerks: 2, agents: 1, customers: 1 }
