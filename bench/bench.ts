@@ -1,10 +1,10 @@
 import { root } from '../dev/settings.ts'
 import { startBareFastify } from './bare-fastify.ts'
-import type { LoadTask } from './load.ts'
+import type { LoadTask, LoadWork } from './load.ts'
 import { startTaskProcess } from './processes.ts'
 import type { Measure, Measurement } from './repeat.ts'
 import { log } from './service.ts'
-import { checkOut, type Side, startSide, startSimulator } from './versions.ts'
+import { checkOut, prepareBareOrders, type Side, startSide, startSimulator } from './versions.ts'
 
 export interface BenchOptions {
   rounds: number
@@ -39,6 +39,19 @@ interface BedOptions {
   profileFolder: string | undefined
 }
 
+/** Starts the process that generates the load. Each work is sent to it once. */
+const startLoad = (cleanUps: AsyncDisposableStack) => {
+  const run = startTaskProcess<LoadTask, Measurement>('load.ts', cleanUps)
+  const ids = new WeakMap<LoadWork, number>()
+  let count = 0
+  return ({ work, ...task }: Omit<LoadTask, 'workId'> & { work: LoadWork }): Promise<Measurement> => {
+    const workId = ids.get(work)
+    if (workId !== undefined) return run({ ...task, workId })
+    ids.set(work, count)
+    return run({ ...task, workId: count++, work })
+  }
+}
+
 /** Starts what every measurement needs. The services start when they are first measured. */
 export const startBed = async ({ commit, profileFolder }: BedOptions, cleanUps: AsyncDisposableStack) => {
   const folder = commit === undefined ? root : await checkOut(commit, cleanUps)
@@ -48,14 +61,13 @@ export const startBed = async ({ commit, profileFolder }: BedOptions, cleanUps: 
       log(`Starting ${service} ...`)
       return startSide({ service, folder, apiUrl, profileFolder: profiles }, cleanUps)
     })
-  const startBare = startFrom(root, undefined)
   const tools = {
     /** Sends requests, or runs statements, from a process of its own. */
-    load: startTaskProcess<LoadTask, Measurement>('load.ts', cleanUps),
+    load: startLoad(cleanUps),
     /** Returns the address of a bare Fastify. */
     bareFastify: once(() => startBareFastify(cleanUps)),
-    /** Returns another orders service, into whose own database bare statements write. */
-    bareOrders: () => startBare('orders'),
+    /** Returns a database of orders for bare statements. */
+    bareOrders: once(() => prepareBareOrders(cleanUps)),
     /** Names the address of the simulator. */
     apiUrl,
   }

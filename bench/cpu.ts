@@ -60,9 +60,9 @@ const readStat = async (pid: number): Promise<{ parent?: number; own: number; of
  * that sends it. Both include the CPU of their Postgres, if there is one.
  */
 export const measureLoad =
-  (load: Tools['load'], side: Pick<Side, 'url'> & Partial<Side>, work: LoadWork, connections: number): Measure =>
+  (load: Tools['load'], side: Partial<Side>, work: LoadWork, connections: number): Measure =>
   seconds => {
-    const { url, databaseUrl = '', superuser } = side
+    const { url = '', databaseUrl = '', superuser } = side
     return work.kind === 'statement'
       ? measureCost(() => load({ url: databaseUrl, work, connections, seconds }), { superuser })
       : measureCost(() => load({ url, work, connections, seconds }), { url, superuser })

@@ -27,7 +27,9 @@ interface LoadRequest {
 export interface LoadTask {
   /** Names the address of the service, or of the database for a statement. */
   url: string
-  work: LoadWork
+  /** Identifies the work in this process; later tasks with the same work leave it out, since it may have megabytes. */
+  workId: number
+  work?: LoadWork
   connections: number
   seconds: number
 }
@@ -102,7 +104,12 @@ const createAct = (work: Exclude<LoadWork, StatementWork>): Act => {
   return work.kind === 'webhooks' ? postUpdates(work) : sendMessages()
 }
 
-const runLoad = async ({ url, work, seconds, connections: count }: LoadTask): Promise<Measurement> => {
+const works = new Map<number, LoadWork>()
+
+const runLoad = async ({ url, workId, seconds, connections: count, ...task }: LoadTask): Promise<Measurement> => {
+  if (task.work) works.set(workId, task.work)
+  const work = works.get(workId)
+  if (!work) throw new Error(`nobody has sent work ${workId}`)
   if (work.kind === 'statement') return runStatement(url, work, count, seconds)
   const connections = Array.from({ length: count }, () => new Client(url, { pipelining: 1, allowH2: false }))
   const act = createAct(work)

@@ -105,7 +105,26 @@ interface SideOptions {
 }
 
 export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableStack): Promise<Side> => {
-  const { service, folder, apiUrl, profileFolder } = options
+  const { service, folder, profileFolder } = options
+  const { databaseUrl, superuser, settings, admin } = await prepareSide(options, cleanUps)
+  const access = service === 'orders' ? await provisionOrders(admin, folder) : await provisionNotifier(admin, superuser)
+  const [file, portSetting] = [join(folder, `services/${service}/main.ts`), `${service.toUpperCase()}_PORT`]
+  const url = await startService({ file, portSetting, environment: settings, profileFolder }, cleanUps)
+  return { url, ...access, databaseUrl, superuser }
+}
+
+/** Creates a database of orders with the demo's tenant, for bare statements: no service uses it. */
+export const prepareBareOrders = async (cleanUps: AsyncDisposableStack) => {
+  const side = { service: 'orders', folder: root, apiUrl: '' } as const
+  const { databaseUrl, superuser, admin } = await prepareSide(side, cleanUps)
+  const { tenant } = await applyDemo(admin, root)
+  return { tenant: tenant.id, databaseUrl, superuser }
+}
+
+const prepareSide = async (
+  { service, folder, apiUrl }: Omit<SideOptions, 'profileFolder'>,
+  cleanUps: AsyncDisposableStack,
+) => {
   const { databaseUrl, superuser, environment } = await startDatabase(service, cleanUps)
   const settings = {
     ...environment,
@@ -119,10 +138,7 @@ export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableS
   const env = { ...process.env, ...settings }
   const admin: Admin = (words, input) => runAdmin(service, words, { env, folder, ...(input && { input }) })
   await admin(['migrate'])
-  const access = service === 'orders' ? await provisionOrders(admin, folder) : await provisionNotifier(admin, superuser)
-  const [file, portSetting] = [join(folder, `services/${service}/main.ts`), `${service.toUpperCase()}_PORT`]
-  const url = await startService({ file, portSetting, environment: settings, profileFolder }, cleanUps)
-  return { url, ...access, databaseUrl, superuser }
+  return { databaseUrl, superuser, settings, admin }
 }
 
 /** Starts a Postgres with a service's database. Returns the addresses of its roles and a superuser's connection. */
@@ -154,10 +170,15 @@ const limits = {
 
 type Access = Pick<Side, 'headers' | 'staffToken'>
 
-const provisionOrders = async (admin: Admin, folder: string): Promise<Access> => {
+/** Applies the demo's file. Returns its content. */
+const applyDemo = async (admin: Admin, folder: string) => {
   const path = join(folder, 'examples/demo-tenant.json')
-  const { tenant, merchants } = JSON.parse(await readFile(path, 'utf8'))
   await admin(['apply', path])
+  return JSON.parse(await readFile(path, 'utf8'))
+}
+
+const provisionOrders = async (admin: Admin, folder: string): Promise<Access> => {
+  const { tenant, merchants } = await applyDemo(admin, folder)
   const createToken = async (...holder: string[]) =>
     ((await admin(['token', 'create', '--tenant', tenant.id, ...holder])) as { token: string }).token
   const authorization = `Bearer ${await createToken('--merchant', merchants[0].email)}`
