@@ -148,7 +148,8 @@ export const runAdmin = async (
   { env = process.env, input = '', folder = root }: { env?: NodeJS.ProcessEnv; input?: string; folder?: string } = {},
 ): Promise<unknown> => {
   const file = resolve(folder, 'services', service, 'admin.ts')
-  const running = run(process.execPath, [file, ...words, '--json'], { env })
+  const own = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...env }
+  const running = run(process.execPath, [file, ...words, '--json'], { env: own })
   running.child.stdin?.end(input)
   return JSON.parse((await running).stdout)
 }

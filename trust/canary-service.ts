@@ -35,7 +35,8 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
 
   /** Runs an operator's command with a file on its standard input. Returns its output. */
   const command = async (words: string[], input = '', variables: Record<string, string> = {}): Promise<string> => {
-    const env = { ...service.environment, ...variables, PATH: process.env.PATH }
+    const { NODE_COMPILE_CACHE, PATH } = process.env
+    const env = { ...service.environment, ...variables, NODE_COMPILE_CACHE, PATH }
     const file = join(root, 'services', name, 'admin.ts')
     const running = promisify(execFile)(process.execPath, [file, ...words], { env })
     running.child.stdin?.end(input)
