@@ -42,6 +42,8 @@ export const startTestPostgres = async (): Promise<{ url: string; folder: string
     synchronous_commit: 'off',
     full_page_writes: 'off',
     max_connections: '300',
+    // Saves a client a tenth of the CPU time of each connection.
+    scram_iterations: '1',
     // Copies a template in the kernel, in a fifth of the CPU time; Postgres for Windows does not know the setting.
     ...(process.platform !== 'win32' && { file_copy_method: 'clone' }),
   }
