@@ -1,4 +1,6 @@
+import { Readable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
+import { inspect } from 'node:util'
 
 /** Stands for the end of the process. */
 class Exit extends Error {
@@ -21,9 +23,14 @@ let runs = 0
 
 /**
  * Runs a program, such as an operator's command, within this process, in a tenth of a new process' CPU time. Its
- * environment holds only these variables. One program runs at a time.
+ * environment holds only these variables, and `input` is its standard input. One program runs at a time.
  */
-export const runCommand = async (file: string, environment: Record<string, string>, words: readonly string[]) => {
+export const runCommand = async (
+  file: string,
+  environment: Record<string, string>,
+  words: readonly string[],
+  input = '',
+) => {
   const ran: Ran = { status: 0, stdout: '', stderr: '' }
   const collect = (name: 'stdout' | 'stderr') => ({
     write: (text: string) => {
@@ -37,6 +44,7 @@ export const runCommand = async (file: string, environment: Record<string, strin
     exit: (status: number) => {
       throw new Exit(status)
     },
+    stdin: Readable.from([input]),
     stdout: collect('stdout'),
     stderr: collect('stderr'),
   })
@@ -48,7 +56,8 @@ export const runCommand = async (file: string, environment: Record<string, strin
     ran.status = Number(process.exitCode ?? 0)
   } catch (error) {
     ran.status = error instanceof Exit ? error.status : 1
-    if (!(error instanceof Exit)) ran.stderr += (error as Error).stack
+    // Node prints the fields of an error, too.
+    if (!(error instanceof Exit)) ran.stderr += inspect(error)
   } finally {
     process.exitCode = exitCode
     restore()

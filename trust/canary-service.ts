@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import pg from 'pg'
+import { runCommand } from '../dev/run-command.ts'
 import { root } from '../dev/settings.ts'
 import type { Stack } from '../test/stack.ts'
 import type { TrustOptions } from './promise.ts'
@@ -35,12 +34,8 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
 
   /** Runs an operator's command with a file on its standard input. Returns its output. */
   const command = async (words: string[], input = '', variables: Record<string, string> = {}): Promise<string> => {
-    const { NODE_COMPILE_CACHE, PATH } = process.env
-    const env = { ...service.environment, ...variables, NODE_COMPILE_CACHE, PATH }
     const file = join(root, 'services', name, 'admin.ts')
-    const running = promisify(execFile)(process.execPath, [file, ...words], { env })
-    running.child.stdin?.end(input)
-    const { stdout, stderr } = await running.catch(error => error)
+    const { stdout, stderr } = await runCommand(file, { ...service.environment, ...variables }, words, input)
     if (words[0] === 'apply') printed.push(stdout, stderr)
     return stdout
   }
