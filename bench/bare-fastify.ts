@@ -5,8 +5,8 @@ import Fastify from 'fastify'
 import { appSecret } from './notifier-messages.ts'
 import { startService } from './service.ts'
 
-export const startBareFastify = (cleanUps: AsyncDisposableStack): Promise<string> =>
-  startService({ file: 'bench/bare-fastify.ts', portSetting: 'BARE_PORT', environment: {} }, cleanUps)
+export const startBareFastify = async (cleanUps: AsyncDisposableStack): Promise<string> =>
+  (await startService({ file: 'bench/bare-fastify.ts', portSetting: 'BARE_PORT', environment: {} }, cleanUps)).url
 
 /** Sets the body of the response that the bare Fastify sends from now on. */
 export const setResponse = async (url: string, body: string): Promise<void> => {

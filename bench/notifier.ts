@@ -21,14 +21,14 @@ export const createQueueCell = ({ apiUrl, load }: Tools, latency: number): Cell 
     service: 'notifier',
     unit: 'messages',
     unitsPerRequest: 1,
-    measure: async ({ superuser, url }) => {
+    measure: async ({ superuser, url, pid }) => {
       let perSecond = 500
       return async seconds => {
         await behave()
         const messages = Math.ceil(perSecond * seconds)
         await removeMessages(superuser)
         await insertMessages(superuser, 'large', messages, 'queued')
-        const measured = await measureCost(() => drain(superuser, messages), { url, superuser })
+        const measured = await measureCost(() => drain(superuser, messages), { url, pid, superuser })
         perSecond = messages / measured.seconds
         return measured
       }

@@ -14,10 +14,11 @@ interface ServiceOptions {
   profileFolder?: string | undefined
 }
 
-/**
- * Starts a service as a process of its own. Returns its address once it is ready. Settings in the environment apply.
- */
-export const startService = async (options: ServiceOptions, cleanUps: AsyncDisposableStack): Promise<string> => {
+/** Starts a service as a process of its own. Returns it once it is ready. Settings in the environment apply. */
+export const startService = async (
+  options: ServiceOptions,
+  cleanUps: AsyncDisposableStack,
+): Promise<ServiceProcess> => {
   const { file, portSetting, profileFolder } = options
   const port = await findFreePort()
   const given = Object.fromEntries(Object.entries(process.env).map(([name, value = '']) => [name, value]))
@@ -30,5 +31,5 @@ export const startService = async (options: ServiceOptions, cleanUps: AsyncDispo
   })
   service.start()
   await service.ready()
-  return service.url
+  return service
 }

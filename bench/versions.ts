@@ -87,6 +87,7 @@ export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): 
 /** Describes a service of one version as it runs in production, on a Postgres of its own. */
 export interface Side {
   url: string
+  pid: number | undefined
   /** Carries the token of a merchant to orders; empty for the notifier. */
   headers: Record<string, string>
   /** Authorizes staff of orders; empty for the notifier. */
@@ -109,8 +110,8 @@ export const startSide = async (options: SideOptions, cleanUps: AsyncDisposableS
   const { databaseUrl, superuser, settings, admin } = await prepareSide(options, cleanUps)
   const access = service === 'orders' ? await provisionOrders(admin, folder) : await provisionNotifier(admin, superuser)
   const [file, portSetting] = [join(folder, `services/${service}/main.ts`), `${service.toUpperCase()}_PORT`]
-  const url = await startService({ file, portSetting, environment: settings, profileFolder }, cleanUps)
-  return { url, ...access, databaseUrl, superuser }
+  const { url, pid } = await startService({ file, portSetting, environment: settings, profileFolder }, cleanUps)
+  return { url, pid, ...access, databaseUrl, superuser }
 }
 
 /** Creates a database of orders with the demo's tenant, for bare statements: no service uses it. */
@@ -201,7 +202,10 @@ const applyChannel = async (admin: Admin, tenant: Tenant): Promise<void> => {
 /** Starts a simulator that accepts every message and sends no webhooks. Returns its URL. */
 export const startSimulator = async (cleanUps: AsyncDisposableStack): Promise<string> => {
   const environment = { DEMO_ACCESS_TOKEN: accessToken, SIMULATOR_THROUGHPUT_PER_SECOND: '0', WEBHOOK_URL: 'none' }
-  const url = await startService({ file: 'simulator/main.ts', portSetting: 'SIMULATOR_PORT', environment }, cleanUps)
+  const { url } = await startService(
+    { file: 'simulator/main.ts', portSetting: 'SIMULATOR_PORT', environment },
+    cleanUps,
+  )
   await control(url, `/numbers/${phoneNumberIds.small}`, {}, 'PUT')
   return url
 }
