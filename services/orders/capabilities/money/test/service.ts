@@ -5,11 +5,11 @@ import { serviceToken } from '../../../test/build.ts'
 
 const key = Buffer.alloc(32, 5).toString('base64')
 
-/** Runs orders on the database of a test, as a process of its own that the test kills. */
+/** Runs orders with money on the database of a test, as a process of its own that the test kills. */
 export const startService = async (t: Test, database: TestDatabase) => {
   const service = launch(t, 'services/orders/main.ts', {
     ...{ ORDERS_DATABASE_URL: database.url, ORDERS_MIGRATE_DATABASE_URL: database.ownerUrl, ORDERS_PORT: '0' },
-    ...{ SERVICE_TOKEN: serviceToken, WEBHOOK_KEYS: `test:${key}` },
+    ...{ SERVICE_TOKEN: serviceToken, WEBHOOK_KEYS: `test:${key}`, ORDERS_CAPABILITIES: 'money,labels' },
   })
   const address = await service.listening()
   const send = async (method: string, path: string, body: object | undefined, token: string, key?: string) => {
