@@ -50,7 +50,10 @@ export const linkPackages = async (folder: string, owner = root): Promise<void> 
   }
 }
 
-/** Installs the packages of a commit once, below our own, for all its folders. Returns the folder that has them. */
+/**
+ * Installs the packages with which a commit runs, once for all its folders, below our own. Returns the folder that has
+ * them.
+ */
 const installPackages = async (commit: string): Promise<string> => {
   const installed = join(root, 'node_modules/.cache', `packages-${commit}`)
   if (existsSync(installed)) return installed
@@ -59,7 +62,7 @@ const installPackages = async (commit: string): Promise<string> => {
   try {
     await run('git', ['clone', '--quiet', '--shared', '--no-checkout', root, own])
     await run('git', ['checkout', '--quiet', '--detach', commit], { cwd: own })
-    await run(process.execPath, ['dev/install.mjs'], { cwd: own })
+    await run(process.execPath, ['dev/install.mjs', '--omit=dev'], { cwd: own })
     // Another process may have installed them meanwhile.
     await rename(own, installed).catch(() => {})
   } finally {

@@ -17,26 +17,30 @@ const start = (tmpdir: string, ...args: string[]) => {
   return { child, output: text(child.stdout), ended: once(child, 'exit') }
 }
 
-t.test('prints the whole output of a failed file, and counts everything in the last line', async t => {
-  const folder = t.testdir({
-    run: {},
-    'good.ts': `console.log('ok 1 - fine\\n1..1\\n# { total: 1, pass: 1 }')`,
-    'bad.ts': `console.log('not ok 1 - wrong\\n1..1\\n# { total: 2, pass: 1, fail: 1 }'); process.exitCode = 1`,
-    'throws.ts': `throw new Error('before any test')`,
+const fails = (name: string, statement: string) => `import t from 'tap'
+  t.test('before', async t => t.pass())
+  t.test('${name}', async t => {
+    ${statement}
+    await new Promise(resolve => setTimeout(resolve, 200))
+    t.pass()
   })
-  const files = ['good', 'bad', 'throws'].map(name => join(folder, `${name}.ts`))
-  const { output, ended } = start(join(folder, 'run'), ...files)
-  t.same(await ended, [1, null])
-  t.match(await output, /not ok 1 - wrong[\s\S]*\n2 passed, 2 failed\n$/)
-  t.match(await output, /before any test/)
-  t.match(await output, /^\[3\/3\] /m)
-  t.same(readdirSync(join(folder, 'run')), [])
-})
+  t.test('after', async t => t.pass())`
+const raising = {
+  'a.test.ts': fails('thrown', `setTimeout(() => { throw new Error('thrown') })`),
+  'b.test.ts': fails('rejected', `Promise.reject(new Error('rejected'))`),
+  'c.test.ts': fails('awaited', `process.once('unhandledRejection', () => t.pass()); Promise.reject(new Error('c'))`),
+}
 
-t.test('a folder runs in one process, each file counts, and one that ends the process fails alone', async t => {
+t.test('a run of files and folders', async t => {
   const folder = t.testdir({
     run: {},
-    files: {
+    alone: {
+      'good.ts': `console.log('ok 1 - fine\\n1..1\\n# { total: 1, pass: 1 }')`,
+      'bad.ts': `console.log('not ok 1 - wrong\\n1..1\\n# { total: 2, pass: 1, fail: 1 }'); process.exitCode = 1`,
+      'throws.ts': `throw new Error('before any test, alone')`,
+      ...raising,
+    },
+    shared: {
       'a.test.ts': `import t from 'tap'; t.test('a', async t => { t.pass(); t.pass() })
         t.teardown(() => { globalThis.ended = process.pid })`,
       'b.test.ts': `import t from 'tap'; t.equal(globalThis.ended, process.pid, 'the teardown of a has run')`,
@@ -45,46 +49,48 @@ t.test('a folder runs in one process, each file counts, and one that ends the pr
       'e.test.ts': `throw new Error('before any test')`,
       'f.test.ts': `import t from 'tap'; t.equal(globalThis.ended, undefined, 'a process that died takes no more')`,
     },
+    raising,
   })
-  const { output, ended } = start(join(folder, 'run'), '--jobs', '1', join(folder, 'files'))
+  const alone = readdirSync(join(folder, 'alone')).map(name => join(folder, 'alone', name))
+  const { output, ended } = start(
+    join(folder, 'run'),
+    '--jobs',
+    '1',
+    ...alone,
+    join(folder, 'shared'),
+    join(folder, 'raising'),
+  )
   t.same(await ended, [1, null])
-  const lines = (await output).split('\n').filter(line => line.startsWith('['))
-  t.strictSame(lines.map(line => /^\[\d\/6\] .*files\/(\S+) \S+ s(.*)$/.exec(line)?.slice(1)).sort(), [
-    ['a.test.ts', ''],
-    ['b.test.ts', ''],
-    ['c.test.ts', '  1 FAILED'],
-    ['d.test.ts', '  1 FAILED'],
-    ['e.test.ts', '  1 FAILED'],
-    ['f.test.ts', ''],
+  t.same(readdirSync(join(folder, 'run')), [])
+  const printed = await output
+  const verdicts = [...printed.matchAll(/^\[\d+\/15\] .*fixtures\/[^/]+\/(\S+) \S+ s(?: {2}(.*))?$/gm)]
+  t.strictSame(verdicts.map(([, file, verdict = '']) => `${file} ${verdict}`).toSorted(), [
+    'alone/a.test.ts 2 FAILED',
+    'alone/b.test.ts 2 FAILED',
+    'alone/bad.ts 1 FAILED',
+    'alone/c.test.ts ',
+    'alone/good.ts ',
+    'alone/throws.ts 1 FAILED',
+    'raising/a.test.ts 1 FAILED',
+    'raising/b.test.ts 1 FAILED',
+    'raising/c.test.ts ',
+    'shared/a.test.ts ',
+    'shared/b.test.ts ',
+    'shared/c.test.ts 1 FAILED',
+    'shared/d.test.ts 1 FAILED',
+    'shared/e.test.ts 1 FAILED',
+    'shared/f.test.ts ',
   ])
-  t.match(await output, /The process ended before the file did[\s\S]*before any test[\s\S]*\n5 passed, 3 failed\n$/)
-})
-
-t.test('an error that nothing catches fails the test that runs, in a shared process and alone', async t => {
-  const raise = (name: string, statement: string) => `import t from 'tap'
-    t.test('before', async t => t.pass())
-    t.test('${name}', async t => {
-      ${statement}
-      await new Promise(resolve => setTimeout(resolve, 200))
-      t.pass()
-    })
-    t.test('after', async t => t.pass())`
-  const files = {
-    'a.test.ts': raise('thrown', `setTimeout(() => { throw new Error('thrown') })`),
-    'b.test.ts': raise('rejected', `Promise.reject(new Error('rejected'))`),
-    'c.test.ts': raise('awaited', `process.once('unhandledRejection', () => t.pass()); Promise.reject(new Error('c'))`),
-  }
-  const folder = t.testdir({ run: {}, files })
-  for (const paths of [[join(folder, 'files')], Object.keys(files).map(name => join(folder, 'files', name))]) {
-    const { output, ended } = start(join(folder, 'run'), '--jobs', '1', ...paths)
-    t.same(await ended, [1, null])
-    const failed = [...(await output).matchAll(/not ok 2 - (\w+) # time/g)].map(([, name]) => name)
-    t.strictSame(failed.toSorted(), ['rejected', 'thrown'])
-    t.strictSame((await output).match(/(?<=files\/).\.test\.ts(?= \S+ s {2}\d FAILED$)/gm)?.toSorted(), [
-      'a.test.ts',
-      'b.test.ts',
-    ])
-  }
+  t.match(printed, /not ok 1 - wrong\n/, 'prints the whole output of a failed file')
+  for (const text of ['The process ended before the file did', 'before any test, alone', 'before any test\n'])
+    t.match(printed, text)
+  t.match(printed, /\n23 passed, 11 failed\n$/, 'counts everything in the last line')
+  const failed = [...printed.matchAll(/not ok 2 - (\w+) # time/g)].map(([, name]) => name)
+  t.strictSame(
+    failed.toSorted(),
+    ['rejected', 'rejected', 'thrown', 'thrown'],
+    'an error that nothing catches fails the test that runs, in a shared process and alone',
+  )
 })
 
 t.test('SIGTERM leaves no Postgres and no folder, even when a second SIGTERM follows', async t => {

@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import t, { type Test } from 'tap'
+import { runCommand } from '../dev/run-command.ts'
 import { root } from '../dev/settings.ts'
 import { markRestored } from '../services/notifier/capabilities/restoring/restored.ts'
 import type { Tx } from '../services/notifier/core/database/tables.ts'
@@ -337,8 +336,6 @@ t.test("a decision about a customer's request is neither lost nor redelivered", 
   t.match(await orders.rows('select type from outbox'), [{ type: 'call_me.accepted' }], 'the decision still waits')
 })
 
-const run = promisify(execFile)
-
 t.test('the commands refuse to run while the service runs, and print their changes', async t => {
   const { notifier, orders, book, deliver, baseUrl } = await prepare(t)
   await book(1)
@@ -349,11 +346,10 @@ t.test('the commands refuse to run while the service runs, and print their chang
     NOTIFIER_URL: baseUrl,
     SERVICE_TOKEN: serviceToken,
   }
-  const command = (service: 'orders' | 'notifier', ...words: string[]): Promise<string> =>
-    run(process.execPath, [join(root, `services/${service}/admin.ts`), 'restored', ...words], { env }).then(
-      ({ stdout }) => stdout,
-      ({ stderr }) => stderr,
-    )
+  const command = async (service: 'orders' | 'notifier', ...words: string[]): Promise<string> => {
+    const ran = await runCommand(join(root, `services/${service}/admin.ts`), env, ['restored', ...words])
+    return ran.status === 0 ? ran.stdout : ran.stderr
+  }
   const service = createPool({ url: orders.database.url, name: 'orders', connections: 1 })
   await service.query('select 1')
   const since = new Date(Date.now() - 1000).toISOString()

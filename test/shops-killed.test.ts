@@ -12,7 +12,7 @@ const keys = { WEBHOOK_KEYS: `test:${Buffer.alloc(32, 5).toString('base64')}` }
 const { pool, orders, start } = await prepareOrders(t, keys)
 const chance = createChance(61)
 /** `SHOP_ORDERS=10000` in the environment makes a longer run. */
-const count = Number(process.env.SHOP_ORDERS ?? 2_000)
+const count = Number(process.env.SHOP_ORDERS ?? 800)
 t.setTimeout(count * 300)
 
 /** Lists the deliveries of a shop: most orders change once or twice, one in twenty ends as cancelled. */

@@ -101,7 +101,7 @@ const keepRequesting = ({ orders, notifier, merchant, ordersStaff, notifierStaff
       log.cancelled++
       await send(`${notifier}/api/messages`, notifierStaff, messageTo(`+9477${1_000_000 + log.rounds}`), key)
       await send(`${notifier}/api/messages?limit=1`, notifierStaff)
-      await delay(100)
+      await delay(300)
     }
   }
   const working = Promise.all([0, 1, 2].map(work))
