@@ -40,8 +40,10 @@ const alsoOnCitus = [
 export const checks = 'dev/check.ts'
 /** Runs after all others, which would slow down its comparison. */
 const measuring = 'bench/regression.test.ts'
-/** Runs once for each promise, whose name is its argument. */
+/** Runs the promises that are its arguments. */
 const shortForms = 'trust/promises.test.ts'
+/** Lists the promises that share a process, which takes two seconds to load and compile both services. */
+const together = ['access cost fuzz', 'canaries roles row-security', 'killed presses', 'repeated-requests restarts']
 
 /** Matches files that share no process with another file. */
 const alone = [
@@ -51,7 +53,7 @@ const alone = [
   /^bench\/regression\.test\.ts$/,
   // Measure the memory of their process.
   /\/(body-limits|catalogue-memory|limits|webhooks-cost)\.test\.ts$/,
-  // Reads the name of the promise from its arguments.
+  // Reads the names of promises from its arguments.
   /^trust\/promises\.test\.ts$/,
 ]
 
@@ -64,38 +66,37 @@ const knownSeconds: Readonly<Record<string, number>> = {
   'dev/seam.test.ts': 170,
   'test/rider.test.ts': 170,
   'test/upgrade.test.ts': 150,
+  'trust/promises.test.ts access cost fuzz': 120,
   'test/failover.test.ts': 115,
   'services/orders/admin.test.ts': 60,
   'services/orders/process.test.ts': 55,
   'test/docs-page.test.ts': 95,
   'test/desk-programs.test.ts': 85,
-  'bench/bench.test.ts': 80,
   'test/desk-mistakes.test.ts': 80,
+  'trust/promises.test.ts killed presses': 80,
   'test/rider-day.test.ts': 75,
-  'trust/promises.test.ts canaries': 70,
   'services/orders/capabilities/feed/webhooks.test.ts on-citus': 65,
+  'trust/promises.test.ts repeated-requests restarts': 65,
   'dev/check.ts': 60,
   'test/desk-grid.test.ts': 60,
   'test/desk-questions.test.ts': 60,
   'test/imports.test.ts': 60,
-  'trust/promises.test.ts access': 60,
+  'bench/bench.test.ts': 60,
+  'trust/promises.test.ts canaries roles row-security': 60,
   'services/orders/out-and-in.test.ts on-citus': 55,
   'test/console-conversations.test.ts': 55,
   'test/desk-killed.test.ts': 55,
   'test/portal-browsers.test.ts': 55,
   'trust/promises.test.ts chaos': 55,
-  'trust/promises.test.ts killed': 55,
   'services/notifier/core/sending/fair.test.ts': 50,
   'test/desk.test.ts': 50,
   'test/pitr.test.ts': 50,
   'test/start.test.ts': 50,
-  'trust/promises.test.ts cost': 50,
   'trust/promises.test.ts models': 50,
   'services/notifier/core/channels/keys.test.ts': 45,
   'services/notifier/crash.test.ts': 45,
   'services/orders/same-digits.test.ts': 45,
   'test/console-money.test.ts': 45,
-  'trust/promises.test.ts restarts': 45,
   'dev/test.test.ts': 40,
   'services/notifier/core/provisioning/apply-rules.test.ts': 40,
   'services/orders/capabilities/money/corrections/corrections.test.ts on-citus': 40,
@@ -110,7 +111,6 @@ const knownSeconds: Readonly<Record<string, number>> = {
   'services/orders/core/relay/relay-failures.test.ts': 35,
   'services/orders/out-and-in.test.ts': 35,
   'test/console.test.ts': 35,
-  'trust/promises.test.ts presses': 35,
   'trust/promises.test.ts webhooks': 35,
   'services/notifier/capabilities/inbox/responders.test.ts': 30,
   'services/orders/capabilities/feed/webhooks-failures.test.ts': 30,
@@ -118,7 +118,6 @@ const knownSeconds: Readonly<Record<string, number>> = {
   'services/orders/core/provisioning/provisioning.test.ts': 30,
   'services/orders/on-citus.test.ts on-citus': 30,
   'services/orders/same-digits.test.ts on-citus': 30,
-  'trust/promises.test.ts fuzz': 30,
   'trust/promises.test.ts restored': 30,
 }
 
@@ -142,10 +141,15 @@ export const estimateGroup = ({ files }: Group, durations: Durations): number =>
 const findFiles = (all: boolean): string[] =>
   globSync(folders, { cwd: root, exclude: ['**/node_modules/**'] })
     .filter(file => all || !isOnlyInAll(file))
-    .flatMap(file => (file === shortForms ? promiseNames.map(name => `${file} ${name}`) : file))
+    .flatMap(file => (file === shortForms ? listPromises().map(names => `${file} ${names}`) : file))
     .concat(all && process.env.TEST_CITUS_URL ? alsoOnCitus.map(file => `${file} ${onCitus}`) : [])
     .concat(checks)
     .toSorted()
+
+const listPromises = (): string[] => {
+  const joined = together.flatMap(names => names.split(' '))
+  return [...together, ...promiseNames.filter(name => !joined.includes(name))]
+}
 
 /** Names the code that a file needs, which takes a process seconds to load. */
 const findHome = (path: string): string =>

@@ -1,9 +1,11 @@
-// Runs the short form of the promise that an argument after the file names, or of all promises.
+// Runs the short forms of the promises that arguments after the file name, or of all promises.
 import t from 'tap'
 import { Broken, describe, seed } from './promise.ts'
 import { loadPromise, promiseNames } from './promises.ts'
 
-for (const name of process.argv[2] ? [process.argv[2]] : promiseNames) {
+const named = promiseNames.filter(name => process.argv.includes(name))
+
+for (const name of named.length > 0 ? named : promiseNames) {
   const { promise, run } = await loadPromise(name)
   t.test(promise, async t => {
     const broken = new Broken()
