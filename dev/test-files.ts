@@ -109,7 +109,6 @@ const knownSeconds: Readonly<Record<string, number>> = {
   'trust/promises.test.ts soak': 40,
   'services/notifier/core/customer-actions/replies-address.test.ts': 35,
   'services/orders/core/relay/relay-failures.test.ts': 35,
-  'services/orders/out-and-in.test.ts': 35,
   'test/console.test.ts': 35,
   'trust/promises.test.ts webhooks': 35,
   'services/notifier/capabilities/inbox/responders.test.ts': 30,
