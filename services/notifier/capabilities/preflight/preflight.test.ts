@@ -7,7 +7,7 @@ import { holdTemplate } from '../../core/templates/queries.ts'
 import { syncTemplates } from '../../core/templates/sync.ts'
 import { messageTo, phoneNumberId, until } from '../../test/fixture.ts'
 import { standIn } from '../../test/orders-stand-in.ts'
-import { build } from '../../test/portal.ts'
+import { build, buildTenant } from '../../test/portal.ts'
 import { applyTariffs } from '../costs/apply.ts'
 import type { Preflight } from './view.ts'
 
@@ -58,25 +58,30 @@ const prepare = async (t: Test, sendBetween: [string, string] = [clock(-2), cloc
     {},
     { waybill_number: 'DM2', customer_phone: stranger, status_key: 'key_2' },
   )
-  const built = await build(t, undefined, client, { wabaId: 'waba' })
-  const { pool, rows, call } = built
-  await syncTemplates(pool, 'demo', 'waba', async () => ({ kind: 'received', value: catalogue, servedVersion: null }))
-  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, waba_id, is_default, verify_token_hash,
-    proven_at, rate, state, paused_reason)
-    values ('demo', '200', 'Free', 'free', 'waba', false, '', now(), 1000, 'active', null),
-      ('demo', '300', 'Paused', 'paid', null, false, '', now(), 1000, 'paused', 'The token is refused.')`)
+  const built = await buildTenant(t, { wabaId: 'waba' }, { orders: client })
+  const { pool, rows, call, tenant, phoneNumberId } = built
+  state.tenant = tenant
+  const [free, paused] = [`${phoneNumberId}2`, `${phoneNumberId}3`]
+  await syncTemplates(pool, tenant, 'waba', async () => ({ kind: 'received', value: catalogue, servedVersion: null }))
+  await rows(
+    `insert into channels (tenant_id, phone_number_id, name, plan, waba_id, is_default, verify_token_hash, proven_at,
+      rate, state, paused_reason)
+    values ($1, $2, 'Free', 'free', 'waba', false, '', now(), 1000, 'active', null),
+      ($1, $3, 'Paused', 'paid', null, false, '', now(), 1000, 'paused', 'The token is refused.')`,
+    [tenant, free, paused],
+  )
   const setHours = (sendBetween: [string, string]) =>
-    inTenant(pool, 'demo', (tx: Tx) =>
-      tx.client.query(`update tenants set send_between = $1, time_zone = 'UTC', opt_out_exempt = 'parcel_under_way'`, [
-        sendBetween,
-      ]),
+    rows(
+      `update tenants set send_between = $1, time_zone = 'UTC', opt_out_exempt = 'parcel_under_way'
+      where tenant_id = $2`,
+      [sendBetween, tenant],
     )
   await setHours(sendBetween)
-  await inTenant(pool, 'demo', async (tx: Tx) => {
-    await holdTemplate(tx, { tenant: 'demo', phoneNumberId }, { name: 'held', language: 'en_US', code: 132015 })
-    for (const number of [phoneNumberId, '200']) {
+  await inTenant(pool, tenant, async (tx: Tx) => {
+    await holdTemplate(tx, { tenant, phoneNumberId }, { name: 'held', language: 'en_US', code: 132015 })
+    for (const number of [phoneNumberId, free]) {
       const from = (recipient: string, hours: number) => ({
-        ...{ tenant: 'demo', phoneNumberId: number, recipient, at: new Date(inHours(hours)) },
+        ...{ tenant, phoneNumberId: number, recipient, at: new Date(inHours(hours)) },
       })
       await recordInbound(tx, [
         { ...from(stopped, -1), keyword: 'stop' },
@@ -91,7 +96,7 @@ const prepare = async (t: Test, sendBetween: [string, string] = [clock(-2), cloc
     if (status !== 200) throw new Error(JSON.stringify(response))
     return response.data[0]
   }
-  return { ...built, preflight, state, setHours }
+  return { ...built, preflight, state, setHours, free, paused }
 }
 
 const toBody = (name: string, texts: string[], more: object = {}) => ({
@@ -140,7 +145,7 @@ const aMessage = fc
     waybill_number: mostly<unknown>(['DM00000001', 'DM2'], 'DM404', 'a\u0000', '', 5),
     more: fc.record(
       {
-        channel: mostly<unknown>([null, phoneNumberId, '200', '300'], '404'),
+        channel: mostly<unknown>([null, 'own', 'free', 'paused'], '404'),
         send_at: mostly<unknown>([null, inHours(1), inHours(3)], inHours(-1), inHours(900), 'soon'),
         hold_until_open: mostly<unknown>([true, false, null], 'yes'),
         respect_hours: fc.boolean(),
@@ -161,14 +166,16 @@ const aBody = fc.oneof(
 )
 
 t.test('a preflight predicts a send of the same body', async t => {
-  const { call, rows, createQueue } = await prepare(t)
+  const { call, rows, createQueue, phoneNumberId, free, paused } = await prepare(t)
+  const numbers: Record<string, string> = { own: phoneNumberId, free, paused }
   const predicted: { id: string; as: Preflight }[] = []
   let refusals = 0
   const property = fc.asyncProperty(aBody, async body => {
     const isList = Array.isArray(body) || (typeof body === 'object' && body !== null && 'messages' in body)
     const toPath = (index: number) => (isList ? `messages.${index}.` : '')
-    const seen = await call('POST', '/api/messages/preflight', JSON.stringify(body))
-    const sent = await call('POST', isList ? '/api/messages/bulk' : '/api/messages', JSON.stringify(body))
+    const text = JSON.stringify(body, (key, value) => (key === 'channel' ? (numbers[value] ?? value) : value))
+    const seen = await call('POST', '/api/messages/preflight', text)
+    const sent = await call('POST', isList ? '/api/messages/bulk' : '/api/messages', text)
     if (seen.status !== 200) return t.strictSame([seen.status, seen.body], [sent.status, sent.body])
     const messages: Preflight[] = seen.body.data
     const errors = messages.flatMap(({ status, errors }, index) =>
@@ -202,7 +209,7 @@ t.test('a preflight predicts a send of the same body', async t => {
 })
 
 t.test('shows the message as the customer reads it', async t => {
-  const { preflight } = await prepare(t)
+  const { preflight, paused } = await prepare(t)
   const parameters = [
     { type: 'text', text: '{{customer_name}}', parameter_name: 'name' },
     {
@@ -244,21 +251,21 @@ t.test('shows the message as the customer reads it', async t => {
   const short = await preflight(toBody('order_delivered', ['Nimali']))
   t.match(short, { status: 'refused', errors: { 'template.components.0.parameters': [/takes 2 parameters/] } })
   t.equal(short.text?.body, 'Hello Nimali, parcel {{2}} of Nimali.')
-  t.equal((await preflight(toBody('order_delivered', two, { channel: '300' }))).text, null, 'no catalogue')
+  t.equal((await preflight(toBody('order_delivered', two, { channel: paused }))).text, null, 'no catalogue')
 })
 
 t.test('shows why a message waits, and why it will fail', async t => {
   // Takes the time once: a minute may begin meanwhile.
   const [from, to] = [clock(2), clock(4)]
-  const { preflight, rows, call, createQueue } = await prepare(t, [from, to])
+  const { preflight, rows, call, createQueue, free, paused } = await prepare(t, [from, to])
   const seen = (more: object) => preflight(toBody('order_delivered', two, more))
-  t.match(await seen({ channel: '300' }), {
+  t.match(await seen({ channel: paused }), {
     status: 'queued',
     channel: { state: 'paused' },
     errors: { channel: ['The channel is paused: The token is refused.'] },
     leaves_at: null,
   })
-  t.match(await seen({ channel: '200', hold_until_open: true }), {
+  t.match(await seen({ channel: free, hold_until_open: true }), {
     ...{
       status: 'held',
       leaves_at: null,
@@ -285,7 +292,7 @@ t.test('shows why a message waits, and why it will fail', async t => {
     status: 'refused',
     errors: { 'template.components.0.parameters': [/at most 1,024 are allowed/] },
   })
-  const later = { to: early, channel: '200', send_at: inHours(3) }
+  const later = { to: early, channel: free, send_at: inHours(3) }
   t.match(await seen(later), {
     status: 'queued',
     errors: { to: ['No conversation was open when it was due.'] },
@@ -303,17 +310,17 @@ t.test('shows why a message waits, and why it will fail', async t => {
 })
 
 t.test('shows the cost of a delivery, and an exhausted budget', async t => {
-  const { preflight, rows, pool } = await prepare(t)
+  const { preflight, rows, pool, tenant, free } = await prepare(t)
   const price = async (name: string, to: string) => (await preflight(toBody(name, two, { to }))).price
   t.match(await price('order_delivered', stranger), { amount: null, reason: 'no_tariff' })
-  await inTenant(pool, 'demo', async (tx: Tx) => {
-    await tx.client.query(`update tenants set currency = 'USD'`)
-    await applyTariffs(tx, 'demo', [{ category: 'utility', country: 'LK', from: '2020-01-01', price: '0.0165' }])
+  await inTenant(pool, tenant, async (tx: Tx) => {
+    await tx.client.query(`update tenants set currency = 'USD' where tenant_id = $1`, [tenant])
+    await applyTariffs(tx, tenant, [{ category: 'utility', country: 'LK', from: '2020-01-01', price: '0.0165' }])
   })
   const tariff = { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false, reason: 'tariff' }
   t.strictSame(await price('order_delivered', stranger), tariff)
   t.strictSame(await price('order_delivered', writer), tariff, 'an open window makes nothing free any more')
-  const held = toBody('order_delivered', two, { channel: '200', hold_until_open: true })
+  const held = toBody('order_delivered', two, { channel: free, hold_until_open: true })
   t.match(await preflight(held), { status: 'held', price: { amount: '0.0165', is_free: false } })
   await rows(
     `update templates set category_to = 'MARKETING', category_at = now() + interval '2 hours',
@@ -364,11 +371,11 @@ t.test('stores nothing, and needs orders as a send does', async t => {
 })
 
 t.test('refuses a thousand messages as a whole if their errors exceed the limit, as a send does', async t => {
-  const { call } = await prepare(t)
+  const { call, paused } = await prepare(t)
   const wrong = toBody('order_delivered', [], {
     to: 'x',
     send_at: '2020-01-01T00:00:00Z',
-    channel: '300',
+    channel: paused,
     respect_hours: true,
   })
   const some = {

@@ -4,16 +4,24 @@ import type { Tx } from '../../core/database/tables.ts'
 import { processEvents } from '../../core/events/process.ts'
 import { addTenant, until } from '../../test/fixture.ts'
 import { orderEvent, standIn } from '../../test/orders-stand-in.ts'
-import { build } from '../../test/portal.ts'
-import { changeAddress, confirm, customer, prepare as prepareReplies, waybill } from '../../test/replies-fixture.ts'
+import { buildTenant } from '../../test/portal.ts'
+import {
+  changeAddress,
+  confirm,
+  customer,
+  prepareTenant as prepareReplies,
+  waybill,
+} from '../../test/replies-fixture.ts'
 import { giveRules, perPerson } from '../../test/rules-of-demo.ts'
 import { mergeTimelines } from './merge.ts'
 
 const prepare = async (t: Test) => {
   const { client, state } = await standIn(t, {}, { waybill_number: 'DM2' })
-  const built = await build(t, undefined, client)
-  await giveRules(built.pool)
-  const process = (...events: ReturnType<typeof orderEvent>[]) => processEvents(built.pool, { tenant: 'demo', events })
+  const built = await buildTenant(t, {}, { orders: client })
+  const { pool, tenant } = built
+  state.tenant = tenant
+  await giveRules(pool, undefined, tenant)
+  const process = (...events: ReturnType<typeof orderEvent>[]) => processEvents(pool, { tenant, events })
   const read = (waybill: string) => built.call('GET', `/api/timeline/${encodeURIComponent(waybill)}`)
   return { ...built, state, process, read }
 }
@@ -59,8 +67,8 @@ t.test('a message that could not be created appears with the reason', async t =>
 })
 
 t.test('shows a message about several parcels, with its price, in the timeline of each', async t => {
-  const { pool, deliver, read, queue, rows } = await prepare(t)
-  await giveRules(pool, [perPerson])
+  const { pool, tenant, deliver, read, queue, rows } = await prepare(t)
+  await giveRules(pool, [perPerson], tenant)
   const waybills = ['DM00000001', 'DM2']
   for (const waybill_number of waybills)
     await deliver(orderEvent(waybill_number, { waybill_number, status_key: 'key_12' }, 'order.status_changed'))
@@ -70,7 +78,7 @@ t.test('shows a message about several parcels, with its price, in the timeline o
   await rows(`
     insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, country,
       template)
-    select 'demo', message_id, provider_message_id, now(), 'utility', false, 'LK', 'order_delivered'
+    select tenant_id, message_id, provider_message_id, now(), 'utility', false, 'LK', 'order_delivered'
     from messages where provider_message_id is not null`)
   const [first, second] = await Promise.all(waybills.map(async waybill => (await read(waybill)).body.data.timeline[0]))
   t.match(first, { kind: 'message', status: 'accepted', cost: { category: 'utility' } })
@@ -112,27 +120,29 @@ t.test('a waybill unknown to orders gets 404; every waybill gets 503 while order
 })
 
 t.test('shows nothing of another tenant, even when both have the waybill', async t => {
-  const { read, rows, pool, call, state } = await prepare(t)
-  await addTenant(pool, 'rival', '999', {})
-  await inTenant(pool, 'rival', async (tx: Tx) => {
-    await tx.client.query(`
-      insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
+  const { read, pool, call, state, phoneNumberId } = await prepare(t)
+  const [rival, theirs] = ['rival', `${phoneNumberId}9`]
+  await addTenant(pool, rival, theirs, {})
+  await inTenant(pool, rival, async (tx: Tx) => {
+    await tx.client.query(
+      `insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
         holds_until_open, due_at, expires_at)
-      values ('rival', 'msg_0', '999', '94770000101', '{"name": "secret"}', 'DM00000001', 'failed', false, now(),
-        now())`)
+      values ('rival', 'msg_0', $1, '94770000101', '{"name": "secret"}', 'DM00000001', 'failed', false, now(), now())`,
+      [theirs],
+    )
     await tx.client.query(
       `insert into message_events (tenant_id, message_id, status) values ('rival', 'msg_0', 'failed')`,
     )
     await tx.client.query(`
       insert into events (tenant_id, event_id, type, waybill_number, status_key, happened_at, faults)
       values ('rival', 'a', 'order.created', 'DM00000001', 'key_1', now(), '[{"template": "secret", "detail": ""}]')`)
+    t.equal((await tx.client.query('select from messages')).rows.length, 1)
   })
-  t.equal((await rows('select from messages')).length, 1)
   const { status, body } = await read('DM00000001')
   t.equal(status, 200)
   t.notMatch(JSON.stringify(body), /secret/)
   const asked = state.asked.length
-  const foreign = await call('GET', '/api/timeline/DM00000001', undefined, { 'x-tenant': 'rival' })
+  const foreign = await call('GET', '/api/timeline/DM00000001', undefined, { 'x-tenant': rival })
   t.equal(foreign.status, 401)
   t.equal(state.asked.length, asked)
 })
