@@ -1,15 +1,15 @@
 import t, { type Test } from 'tap'
 import { toUserId } from '../../simulator/messages/people.ts'
-import { phoneNumberId, until } from './test/fixture.ts'
+import { until } from './test/fixture.ts'
 import { orderEvent } from './test/orders-stand-in.ts'
-import { changeAddress, confirm, customer, prepare } from './test/replies-fixture.ts'
+import { changeAddress, confirm, customer, prepareTenant } from './test/replies-fixture.ts'
 import { envelope, inbound, minutesAgo, postWebhook } from './test/webhooks-fixture.ts'
 
 const userId = toUserId(customer)
 
 /** Starts the notifier and a simulator whose webhooks name people by user id alone. */
 const open = async (t: Test, people: 'both' | 'user_ids' = 'user_ids') => {
-  const prepared = await prepare(t)
+  const prepared = await prepareTenant(t)
   const { control, call, heard, rows } = prepared
   control.behave({ people })
   const write = async (text: string) => {
@@ -98,7 +98,7 @@ t.test('a press without any number acts by its sealed payload alone, and pairs t
 })
 
 t.test('a press that names nobody at all acts; one with the payload of another message does not', async t => {
-  const { app, offer, control, settled, stored } = await open(t)
+  const { app, offer, control, settled, stored, phoneNumberId } = await open(t)
   const id = await offer()
   const payload = control
     .messages()
@@ -167,7 +167,7 @@ t.test('a person without a number edits an address: only the edited one is asked
 })
 
 t.test('an edit in a conversation is unread, stands for its message, and may opt out', async t => {
-  const { app, thread, call } = await open(t)
+  const { app, thread, call, phoneNumberId } = await open(t)
   const says = (fields: object) =>
     postWebhook(
       app,
@@ -194,7 +194,7 @@ t.test('an edit in a conversation is unread, stands for its message, and may opt
 })
 
 t.test('of the edits of one second the one that came last shows, and a deletion wins', async t => {
-  const { app, thread } = await open(t)
+  const { app, thread, phoneNumberId } = await open(t)
   const says = (...messages: object[]) => {
     const given = messages.map(fields => inbound({ from: undefined, from_user_id: userId, text: undefined, ...fields }))
     return postWebhook(app, envelope({ messages: given }, phoneNumberId))
@@ -220,7 +220,7 @@ t.test('of the edits of one second the one that came last shows, and a deletion 
 t.test(
   'a message that its person deleted shows as deleted, even if the deletion comes first, and opens nothing',
   async t => {
-    const { app, thread } = await open(t)
+    const { app, thread, phoneNumberId } = await open(t)
     const says = (fields: object) =>
       postWebhook(
         app,

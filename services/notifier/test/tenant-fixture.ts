@@ -1,5 +1,6 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { share, type Teardown } from '../../../dev/test-database.ts'
+import type { Control } from '../../../simulator/control/control.ts'
 import type { Tx } from '../core/database/tables.ts'
 import { addFixture, createDatabase, type FixtureOptions } from './fixture.ts'
 
@@ -23,7 +24,13 @@ export const tenantFixture = async (t: Teardown, options: FixtureOptions = {}) =
     await rows('delete from customer_actions')
   })
   const fixture = await addFixture(t, { ...database, tenant, phoneNumberId }, options)
-  const { control } = fixture
-  const inbound: typeof control.inbound = given => control.inbound({ phone_number_id: phoneNumberId, ...given })
-  return { ...fixture, control: { ...control, inbound }, rows }
+  return { ...fixture, control: aboutNumber(fixture.control, phoneNumberId), rows }
 }
+
+/** Returns the control of a simulator whose events are about this number, where they name none. */
+const aboutNumber = (control: Control, phone_number_id: string): Control => ({
+  ...control,
+  inbound: given => control.inbound({ phone_number_id, ...given }),
+  event: given => control.event({ phone_number_id, ...given }),
+  change: given => control.change({ phone_number_id, ...given }),
+})

@@ -1,13 +1,13 @@
 import t, { type Test } from 'tap'
-import { phoneNumberId, until } from '../../test/fixture.ts'
-import { callMe, changeAddress, confirm, customer, prepare } from '../../test/replies-fixture.ts'
+import { until } from '../../test/fixture.ts'
+import { callMe, changeAddress, confirm, customer, prepareTenant } from '../../test/replies-fixture.ts'
 import { postWebhook } from '../../test/webhooks-fixture.ts'
 
 const conversation = `/api/conversations/${customer}`
 
 /** Starts the notifier and the simulator, in which another responder may answer customers of the number. */
 const open = async (t: Test) => {
-  const prepared = await prepare(t)
+  const prepared = await prepareTenant(t)
   const { call, control, heard } = prepared
   const happens = async (kind: 'route' | 'pass' | 'take' | 'release' | 'answer', text = '') => {
     control.event({ kind, person: customer, text })
@@ -117,7 +117,7 @@ t.test('a reply that another responder overtakes waits instead of taking the con
 })
 
 t.test('news of a partner comes from the simulator with its portfolio, and reaches the account', async t => {
-  const { call, control, heard } = await open(t)
+  const { call, control, heard, phoneNumberId } = await open(t)
   const waba_id = '102290129340398'
   await call('PUT', `/api/channels/${phoneNumberId}`, { waba_id })
   control.change({
@@ -133,7 +133,7 @@ t.test('news of a partner comes from the simulator with its portfolio, and reach
 })
 
 t.test('the owner follows the times of webhooks, not their order, and of one second the handover', async t => {
-  const { app, owner } = await open(t)
+  const { app, owner, phoneNumberId } = await open(t)
   const head = { messaging_product: 'whatsapp', metadata: { phone_number_id: phoneNumberId } }
   const second = Math.floor(Date.now() / 1000) - 100
   const message = (at: number) => ({ from: customer, id: `wamid.${at}`, timestamp: String(at), type: 'text', text: {} })
