@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { expectOrder } from '../../test/expect-order.ts'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
+import { ordersFixture, refusal, tenantFixture } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
 import { type Position, selectCount, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
@@ -141,7 +141,7 @@ t.test('a cursor continues where a page ended, even when orders arrive meanwhile
 })
 
 t.test('orders created at the same time are sorted by waybill, and each is on one page only', async t => {
-  const { get, make } = await ordersFixture(t)
+  const { get, make } = await tenantFixture(t)
   const waybills = Array.from({ length: 10 }, (_, index) => number(index))
   await make(waybills)
   const seen: number[] = []

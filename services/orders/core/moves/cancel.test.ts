@@ -1,9 +1,9 @@
 import t from 'tap'
-import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
-import { tenantFile } from '../../test/tenant.ts'
+import { addOther } from '../../test/build-tenant.ts'
+import { refusal, tenantFixture } from '../../test/orders-fixture.ts'
 
-const { make, makeOfBooks, cancel, move, rows, apply, createToken, booksToken, staffToken } = await ordersFixture(t)
-await apply(tenantFile({ id: 'other' }))
+const fixture = await tenantFixture(t)
+const { make, makeOfBooks, cancel, move, rows, booksToken, staffToken } = fixture
 const unknown = ['The requested waybill does not exist in the system.']
 const readStatuses = async (waybills: string[]) =>
   (await rows('select status_key from orders where waybill_number = any($1) order by waybill_number', [waybills])).map(
@@ -56,7 +56,7 @@ t.test('refuses orders under way, cancelled or of another merchant, and cancels 
 
 t.test('the account of the same merchant at another courier has no such order', async t => {
   await make(['DM00000020'])
-  const abroad = { token: await createToken('shop@example.com', 'other'), tenant: 'other' }
+  const abroad = await addOther(fixture)
   t.strictSame((await cancel(['DM00000020'], abroad)).body, refusal({ 'waybill_numbers.0': unknown }))
   t.strictSame((await cancel(['DM00000020'], { token: booksToken })).body, refusal({ 'waybill_numbers.0': unknown }))
   t.equal((await cancel(['DM00000020'], { token: staffToken })).status, 401)

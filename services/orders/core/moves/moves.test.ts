@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { connectTo } from '../../../../dev/test-database.ts'
 import { ordersFixture, refusal } from '../../test/orders-fixture.ts'
 import { tenantFile } from '../../test/tenant.ts'
+import { untilWaiting } from '../../test/waiting.ts'
 
 const fixture = await ordersFixture(t)
 const { app, make, makeOfBooks, move, rows, request, token, staffOf, staffToken, apply, database } = fixture
@@ -280,8 +280,7 @@ t.test('checks a move that waited for another against the result of the other', 
   await client.query('begin')
   await client.query(`update orders set status_key = 'key_3' where waybill_number = 'DM10000070'`)
   const waiting = move(['DM10000070'], 'key_2')
-  const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await rows(blocked)).length === 0) await delay(10)
+  await untilWaiting(client)
   await client.query('commit')
   t.strictSame(
     (await waiting).body,
