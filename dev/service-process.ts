@@ -80,7 +80,7 @@ export class ServiceProcess {
     while (performance.now() < end && !this.#hasEnded()) {
       const response = await fetch(`${this.url}/health/ready`).catch(() => undefined)
       if (response?.ok) return
-      await delay(25)
+      await delay(100)
     }
     throw new Error(`${this.#command.at(-1)} is not ready:\n${this.lines.slice(-5).join('\n')}`)
   }

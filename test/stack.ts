@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { findFreePort, toAddress } from '../dev/ports.ts'
-import { type Environment, runAdmin, ServiceProcess } from '../dev/service-process.ts'
+import { runCommand } from '../dev/run-command.ts'
+import { type Environment, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import { cloneDatabase, type Teardown, type TestDatabase } from '../dev/test-database.ts'
 import type { Courier } from './courier.ts'
@@ -79,6 +80,11 @@ export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<
     service.start()
   }
   await Promise.all(Object.values(services).map(service => service.ready()))
-  const admin: Stack['admin'] = (service, ...words) => runAdmin(service, words, { env: services[service].environment })
+  const admin: Stack['admin'] = async (service, ...words) => {
+    const file = join(root, 'services', service, 'admin.ts')
+    const { status, stdout, stderr } = await runCommand(file, services[service].environment, [...words, '--json'])
+    if (status !== 0) throw new Error(stderr || stdout)
+    return JSON.parse(stdout)
+  }
   return { ...services, databases, admin }
 }
