@@ -9,7 +9,7 @@ import { chooseOrigin, fillParcel, openDesk } from './desk.ts'
 t.setTimeout(180_000)
 
 const site = 'shop.lan'
-const browser = await launchBrowser(t, `--host-resolver-rules=MAP ${site} 127.0.0.1`)
+const browser = await launchBrowser(t)
 
 /** Fills in the form of the desk or the console. */
 const logIn = async (page: Page, email: string, password: string): Promise<void> => {

@@ -11,7 +11,7 @@ import { confirm, openForm, openParcel, openPhone, signInRider, waitForSent, wai
 // The tests take minutes in a busy test run.
 t.setTimeout(600_000)
 const site = 'riders.lan'
-const browser = await launchBrowser(t, `--host-resolver-rules=MAP ${site} 127.0.0.1`)
+const browser = await launchBrowser(t)
 if (browser) {
   const proof = { delivered: 'code', above_cod: 50_000, failed: 'photo' }
   const fixture = await ridersFixture(t, { file: tenantFile({ proof }) })
