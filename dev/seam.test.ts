@@ -95,7 +95,7 @@ const checkTypes = async (service: string, state: string, ...tests: string[]): P
   }
   writeFileSync(config, JSON.stringify({ extends: './tsconfig.base.json', compilerOptions, include, exclude }))
   const compiler = join(folder, 'node_modules/typescript-7/bin/tsc')
-  // Collects garbage at five times the live memory: the compiler then takes a quarter less CPU.
+  // Collects garbage at five times the live memory: the compiler then takes a sixth less CPU.
   const env = { ...process.env, GOGC: '400' }
   const words = ['--checkers', '1', '--pretty', 'false', '-p', config]
   const checked = await run(compiler, words, { cwd: folder, env }).catch(({ stdout }) => ({ stdout }))
