@@ -98,7 +98,6 @@ const knownSeconds: Readonly<Record<string, number>> = {
   'services/orders/same-digits.test.ts': 45,
   'test/console-money.test.ts': 45,
   'dev/test.test.ts': 40,
-  'services/notifier/core/provisioning/apply-rules.test.ts': 40,
   'services/orders/capabilities/money/corrections/corrections.test.ts on-citus': 40,
   'services/orders/capabilities/money/invoices/issuing.test.ts': 40,
   'services/orders/capabilities/money/month.test.ts': 40,

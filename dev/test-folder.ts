@@ -1,6 +1,6 @@
 // node dev/test-folder.ts [WORD ...]: runs the test files that it reads from standard input, one path a line, each as a
 // subtest. After each file it prints a line of `mark` and the file's `Outcome`. dev/test.ts starts it for a folder.
-import { registerHooks } from 'node:module'
+import { flushCompileCache, registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
@@ -49,6 +49,7 @@ giveOwnTest()
 for await (const file of createInterface({ input: process.stdin })) {
   const outcome = await runFile(file, Number(process.env.TAP_TIMEOUT))
   process.stdout.write(`\n${mark}${JSON.stringify(outcome)}\n`)
+  flushCompileCache()
   if (outcome.isLast) process.exit(1)
 }
 for (const cleanUp of cleanUps) await cleanUp()

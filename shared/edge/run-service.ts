@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { setTimeout as delay } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
@@ -66,6 +67,8 @@ export const runService = async (service: Service): Promise<void> => {
     const applied = await whenReachable(service.migrate, logger)
     if (applied.length > 0) logger.info({ applied }, 'database.migrated')
     await checkDatabase(service, fail)
+    // Where NODE_COMPILE_CACHE is set, the next start is faster, even if this process is killed.
+    flushCompileCache()
     await app.listen({ host: service.host, port: service.port })
     for (const worker of workers) worker.start()
   } catch (err) {
