@@ -46,8 +46,9 @@ const readInternational = (digits: string): string | undefined => {
 export const readUsual = (digits: string, country: string): string | undefined => {
   if (!/^[+]?[0-9]+$/.test(digits)) return undefined
   if (digits.startsWith('+')) return readInternational(digits)
-  const { code, prefixes, lengths, unclear } = findSpelling(country)
-  if (unclear?.test(digits)) return undefined
+  const spelling = findSpelling(country)
+  const { code, prefixes, lengths, callAbroad } = spelling
+  if (callAbroad?.test(digits) || mayHoldCode(digits, spelling)) return undefined
   let found: string | undefined
   for (const prefix of prefixes) {
     const national = digits.length - prefix.length
@@ -57,6 +58,11 @@ export const readUsual = (digits: string, country: string): string | undefined =
   }
   return found
 }
+
+/** Returns true if the country code may stand before a shorter number. */
+const mayHoldCode = (digits: string, { code, prefixes, lengths }: Spelling): boolean =>
+  digits.startsWith(code) &&
+  (digits[code.length] === '0' || (!prefixes.includes(code) && lengths.includes(digits.length - code.length)))
 
 /** Lists the spellings of E.164 digits, besides those with a plus, that `readUsual` reads; none of another country. */
 export const spellUsual = (number: string, country: string): string[] => {
@@ -88,13 +94,17 @@ const plansByCode = new Map(
   }),
 )
 
+const callsAbroad = new Map<string, RegExp>(
+  getCountries().map(country => [country, new RegExp(`^(?!00)(?:${findPlan(country)?.IDDPrefix()})`)]),
+)
+
 interface Spelling {
   readonly code: string
   /** Lists what may stand before a national number. */
   readonly prefixes: readonly string[]
   readonly lengths: readonly number[]
-  /** Matches digits that may hold more than a national number: the parser decides. */
-  readonly unclear?: RegExp
+  /** Matches the digits of a call abroad, but for 00. */
+  readonly callAbroad?: RegExp | undefined
 }
 
 const spellings = new Map<string, Spelling>()
@@ -120,9 +130,5 @@ const readSpelling = (country: string): Spelling => {
       length => parsePhoneNumberFromString(prefix + '7'.repeat(length), country)?.nationalNumber.length === length,
     )
   const local = plainRules.includes(plan?.nationalPrefixForParsing()) ? ['', '0', code, `00${code}`] : []
-  const prefixes = local.filter(isPrefix)
-  const behindCode = prefixes.includes(code) ? ['0'] : ['0', ...lengths.map(length => `.{${length}}$`)]
-  // The digits of a call abroad, or the country code, may stand before a shorter number.
-  const unclear = new RegExp(`^(?:(?!00)(?:${plan?.IDDPrefix()})|${code}(?:${behindCode.join('|')}))`)
-  return { code, prefixes, lengths, unclear }
+  return { code, prefixes: local.filter(isPrefix), lengths, callAbroad: callsAbroad.get(country) }
 }
