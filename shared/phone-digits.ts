@@ -16,10 +16,11 @@ export const parseDigits = (digits: string, country?: string): string | undefine
   const international = readInternational(digits)
   if (international !== undefined) return international
   if (digits.length > maxDigits) return undefined
-  const found = parsePhoneNumberFromString(digits, country as CountryCode | undefined)
+  const typed = parsePhoneNumberFromString(digits, country as CountryCode | undefined)
   const abroad = digits.startsWith('00') ? parsePhoneNumberFromString(`+${digits.slice(2)}`) : undefined
   // Countries call abroad with other prefixes than 00, too, and people write 00 everywhere.
-  if (abroad?.isValid() && (!found?.isValid() || abroad.country === country)) return abroad.number.slice(1)
+  const isAbroad = abroad?.isValid() && (!typed?.isValid() || abroad.country === country)
+  const found = isAbroad ? abroad : typed
   if (!found?.isPossible()) return undefined
   // The parser may strip one 0 after the other of a number that nobody has.
   return parsePhoneNumberFromString(found.number)?.number === found.number ? found.number.slice(1) : undefined

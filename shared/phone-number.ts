@@ -48,7 +48,13 @@ export const readDigits = (text: string): string => toAscii(text).replace(/[^0-9
 /** Lists the numbers with two spellings (docs/contributors/messaging-api.md#recipient); `name` is our spelling. */
 export const twins: { pattern: RegExp; name: string; other: RegExp; otherName: string }[] = [
   { pattern: /^521(\d{10})$/, name: '52$1', other: /^52(\d{10})$/, otherName: '521$1' },
-  { pattern: /^55(\d\d)([6-9]\d{7})$/, name: '55$19$2', other: /^55(\d\d)9([6-9]\d{7})$/, otherName: '55$1$2' },
+  // No area of Brazil has a 0, and 90 stands before a call to another area.
+  {
+    pattern: /^55([1-9][1-9])([6-9]\d{7})$/,
+    name: '55$19$2',
+    other: /^55([1-9][1-9])9([6-9]\d{7})$/,
+    otherName: '55$1$2',
+  },
 ]
 
 /** Returns E.164 digits without the plus, the same for both spellings of a number that has two. */
