@@ -34,10 +34,17 @@ t.test('warns of an unreachable phone number and of two numbers in one field, an
     '0094770000101',
   ]
   t.notOk('warnings' in (await bulk(batch(reachable.map((customer_phone, cod) => own({ customer_phone, cod }))))).body)
-  const wrong = ['12345', 'ask the neighbour', '077000010', '0770000101 / 0112345678', '0770000101,0770000102']
+  const wrong = [
+    '12345',
+    'ask the neighbour',
+    '077000010',
+    '0770000101 / 0112345678',
+    '0770000101,0770000102',
+    '+44 1111 111111',
+  ]
   const { status, body } = await bulk(batch(wrong.map(customer_phone => own({ customer_phone }))))
   t.equal(status, 200)
-  t.equal(body.data.length, 5)
+  t.equal(body.data.length, 6)
   t.match(body.warnings, {
     'order_data.0.customer_phone': [
       /^The customer phone field is no phone number of LK or another country: no message/,
@@ -46,6 +53,7 @@ t.test('warns of an unreachable phone number and of two numbers in one field, an
     'order_data.2.customer_phone': [/no message can reach it\.$/],
     'order_data.3.customer_phone': [/two numbers/],
     'order_data.4.customer_phone': [/two numbers/],
+    'order_data.5.customer_phone': [/no message can reach it\.$/],
   })
 })
 
