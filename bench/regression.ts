@@ -18,7 +18,7 @@ const limit = 0.9
 
 /** Lists the cells that may be even slower: the share of `limit` that is enough, and why. A release empties it. */
 const accepted: Readonly<Record<string, number>> = {
-  // Reaches 0.86 on a quiet machine: bookings also write the feed of changes and look up similar orders.
+  // Reaches 0.86 with 16 connections: bookings also write the feed of changes and look up similar orders.
   'bulk, batch 1000, key off, connections 4': 0.9,
   // Reaches 0.93: each message looks up hours, rate limits, rules that supersede each other and templates on hold.
   'queue, responses after 0 ms': 0.9,

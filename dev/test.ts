@@ -45,7 +45,7 @@ const report = (result: Result): void => {
   process.stdout.write(`[${results.length}/${total}] ${name} ${seconds.toFixed(1)} s${verdict}\n`)
 }
 
-/** Waits for what groups need: the programs that the CI installs while other tests run, and the template of Citus. */
+/** Holds what groups wait for: the programs that the CI installs while other tests run, and the template of Citus. */
 const preparing = { programs: awaitPrograms(), citus: Promise.resolve() }
 const isReady = { programs: false, citus: false }
 preparing.programs.catch(() => {}).finally(() => (isReady.programs = true))

@@ -209,7 +209,7 @@ t.test('the key of a key is itself', async () => {
       const { key } = readPhone(typed, country)
       return readPhone(key, country).key === key
     }),
-    // 90 stands before a call to another area of Brazil.
+    // 90 is the prefix of a collect call in Brazil.
     {
       numRuns: 5_000,
       examples: [

@@ -48,7 +48,7 @@ export const readDigits = (text: string): string => toAscii(text).replace(/[^0-9
 /** Lists the numbers with two spellings (docs/contributors/messaging-api.md#recipient); `name` is our spelling. */
 export const twins: { pattern: RegExp; name: string; other: RegExp; otherName: string }[] = [
   { pattern: /^521(\d{10})$/, name: '52$1', other: /^52(\d{10})$/, otherName: '521$1' },
-  // No area of Brazil has a 0, and 90 stands before a call to another area.
+  // No area code of Brazil contains a 0: 90 is the prefix of a collect call.
   {
     pattern: /^55([1-9][1-9])([6-9]\d{7})$/,
     name: '55$19$2',
