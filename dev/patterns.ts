@@ -5,7 +5,7 @@ import { dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Node, parse } from 'acorn'
 import { simple } from 'acorn-walk'
-import { checkSync } from 'recheck'
+import { check as checkSpeed } from 'recheck'
 
 interface Pattern {
   readonly source: string
@@ -58,11 +58,8 @@ export const findSlowPatterns = async (root: string, folders: readonly string[])
   const files = found.filter(file => !/node_modules|\.test\.ts$|\/test\//.test(file)).map(file => join(root, file))
   const problems = new Set<string>()
   const unchecked = new Set<string>()
-  const findVerdict = readVerdicts()
-  const check = (where: string, pattern: Pattern): void => {
-    const verdict = findVerdict(pattern)
-    if (verdict) problems.add(`${where} /${pattern.source}/${pattern.flags} ${verdict}`)
-  }
+  const patterns: { where: string; pattern: Pattern }[] = []
+  const check = (where: string, pattern: Pattern) => patterns.push({ where, pattern })
   const note = (where: string, isBounded: boolean, value: unknown): unknown => {
     unchecked.delete(where)
     if (typeof value === 'string') check(where, { source: value, flags: '' })
@@ -100,6 +97,11 @@ export const findSlowPatterns = async (root: string, folders: readonly string[])
   for (const [url, file] of ours)
     if (isProgram(file)) instrument(file)
     else await import(url)
+  const findVerdict = readVerdicts()
+  for (const { where, pattern } of patterns) {
+    const verdict = await findVerdict(pattern)
+    if (verdict) problems.add(`${where} /${pattern.source}/${pattern.flags} ${verdict}`)
+  }
   findVerdict.save()
   for (const where of unchecked) problems.add(`${where} makes a pattern when it runs: it cannot be checked`)
   return [...problems]
@@ -114,9 +116,9 @@ const readVerdicts = () => {
     kept = JSON.parse(readFileSync(verdictsFile, 'utf8'))
   } catch {}
   const used: Record<string, string> = {}
-  const findVerdict = (pattern: Pattern): string => {
+  const findVerdict = async (pattern: Pattern): Promise<string> => {
     const key = `${pattern.source}/${pattern.flags}`
-    used[key] ??= kept[key] ?? checkPattern(pattern)
+    used[key] ??= kept[key] ?? (await checkPattern(pattern))
     return used[key]
   }
   const save = () => {
@@ -127,8 +129,8 @@ const readVerdicts = () => {
 }
 
 /** Treats an upper bound of ten or more as unbounded, which is never faster to match and much quicker to check. */
-const checkPattern = ({ source, flags }: Pattern): string => {
-  const result = checkSync(source.replace(/(?<!\\)\{(\d+),\d{2,}\}/g, '{$1,}'), flags, {
+const checkPattern = async ({ source, flags }: Pattern): Promise<string> => {
+  const result = await checkSpeed(source.replace(/(?<!\\)\{(\d+),\d{2,}\}/g, '{$1,}'), flags, {
     timeout: 20_000,
     randomSeed: 1,
   })
